@@ -1,0 +1,1 @@
+//! The tokio drivers of the Forebay roles.

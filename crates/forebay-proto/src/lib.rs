@@ -1,0 +1,28 @@
+//! The protocol and the rules of Forebay.
+//!
+//! Packets of MQTT 5, 3.1.1 and 3.1, and the machines that decide what happens to them. Nothing
+//! here reads a clock, opens a file or a socket, or spawns a task: inputs come through `handle_*`,
+//! what to do next leaves through `poll_*`, and time is an argument.
+
+#![no_std]
+
+extern crate alloc;
+
+mod id;
+mod packet;
+mod property;
+mod reason;
+mod session;
+mod text;
+mod time;
+
+pub use id::{ClientId, ConnectionId, PacketId, Rowid, Seq, SessionId};
+pub use packet::{
+    Ack, Auth, ConnAck, Connect, Disconnect, Packet, Publish, QoS, RetainHandling, SubAck,
+    Subscribe, SubscriptionOptions, Unsubscribe, Version, WillMessage,
+};
+pub use property::Properties;
+pub use reason::ReasonCode;
+pub use session::{Direction, Handshake, Mark, Origin, Outcome};
+pub use text::Text;
+pub use time::Instant;

@@ -1,0 +1,1 @@
+//! Durable message queues on one segmented log.

@@ -1,0 +1,3 @@
+//! Forebay: durable MQTT from the edge to the control plane, in one binary.
+
+fn main() {}

@@ -15,14 +15,17 @@ mod reason;
 mod session;
 mod text;
 mod time;
+mod topic;
 
 pub use id::{ClientId, ConnectionId, PacketId, Rowid, Seq, SessionId};
 pub use packet::{
-    Ack, Auth, ConnAck, Connect, Disconnect, Packet, Publish, QoS, RetainHandling, SubAck,
-    Subscribe, SubscriptionOptions, Unsubscribe, Version, WillMessage,
+    Ack, Auth, ConnAck, Connect, DecodeError, Decoder, Disconnect, EncodeError, Packet, Publish,
+    QoS, RetainHandling, Role, SubAck, Subscribe, SubscriptionOptions, Unsubscribe, Version,
+    WillMessage, encode, encoded_len,
 };
-pub use property::Properties;
+pub use property::{Properties, PropertiesBuilder, Property, PropertyId};
 pub use reason::ReasonCode;
 pub use session::{Direction, Handshake, Mark, Origin, Outcome};
 pub use text::Text;
 pub use time::Instant;
+pub use topic::{TopicFilter, TopicFilterError, TopicName};

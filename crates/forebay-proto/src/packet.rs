@@ -4,10 +4,58 @@
 //! property blocks share the buffer they were read from. Never decides what a packet means.
 //! Chapters 2 and 3 of the specification.
 
+mod ack;
+mod auth;
+mod connack;
+mod connect;
+mod decode;
+mod disconnect;
+mod encode;
+mod publish;
+pub(crate) mod rule;
+mod suback;
+mod subscribe;
+mod unsubscribe;
+pub(crate) mod wire;
+
 use alloc::{boxed::Box, vec::Vec};
 use bytes::Bytes;
 
+pub use decode::{DecodeError, Decoder, Role};
+pub use encode::{EncodeError, encode, encoded_len};
+
 use crate::{id::PacketId, property::Properties, reason::ReasonCode, text::Text};
+
+// The packet types, the upper half of the first byte.
+const CONNECT: u8 = 1;
+const CONNACK: u8 = 2;
+const PUBLISH: u8 = 3;
+const PUBACK: u8 = 4;
+const PUBREC: u8 = 5;
+const PUBREL: u8 = 6;
+const PUBCOMP: u8 = 7;
+const SUBSCRIBE: u8 = 8;
+const SUBACK: u8 = 9;
+const UNSUBSCRIBE: u8 = 10;
+const UNSUBACK: u8 = 11;
+const PINGREQ: u8 = 12;
+const PINGRESP: u8 = 13;
+const DISCONNECT: u8 = 14;
+const AUTH: u8 = 15;
+
+/// The types that both sides send, a bit each.
+const FROM_BOTH: u16 = 1 << PUBLISH
+    | 1 << PUBACK
+    | 1 << PUBREC
+    | 1 << PUBREL
+    | 1 << PUBCOMP
+    | 1 << DISCONNECT
+    | 1 << AUTH;
+/// The types that clients send.
+const FROM_CLIENT: u16 =
+    FROM_BOTH | 1 << CONNECT | 1 << SUBSCRIBE | 1 << UNSUBSCRIBE | 1 << PINGREQ;
+/// The types that servers send.
+const FROM_SERVER: u16 = FROM_BOTH | 1 << CONNACK | 1 << SUBACK | 1 << UNSUBACK | 1 << PINGRESP;
 
 /// The protocol version of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,7 +94,10 @@ impl QoS {
 
 /// A control packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each variant is documented by the type it holds")]
+#[expect(
+    missing_docs,
+    reason = "each variant is documented by the type it holds"
+)]
 pub enum Packet {
     Connect(Box<Connect>),
     ConnAck(ConnAck),
@@ -146,7 +197,11 @@ pub struct Ack {
 impl Ack {
     /// An acknowledgement without properties.
     pub const fn new(packet_id: PacketId, reason: ReasonCode) -> Self {
-        Self { packet_id, reason, properties: Properties::EMPTY }
+        Self {
+            packet_id,
+            reason,
+            properties: Properties::EMPTY,
+        }
     }
 }
 

@@ -18,14 +18,13 @@ impl Text {
 
     /// The string in `bytes`, or `None` where MQTT doesn't allow it.
     pub fn new(bytes: Bytes) -> Option<Self> {
-        if bytes.len() > usize::from(u16::MAX) {
-            return None;
-        }
-        let text = core::str::from_utf8(&bytes).ok()?;
-        if text.as_bytes().contains(&0) {
-            return None;
-        }
-        Some(Self(bytes))
+        Self::checked(bytes).ok()
+    }
+
+    /// The string in `bytes`, or what is wrong with it.
+    pub(crate) fn checked(bytes: Bytes) -> Result<Self, TextFault> {
+        check(&bytes)?;
+        Ok(Self(bytes))
     }
 
     /// The string `text`, or `None` where MQTT doesn't allow it.
@@ -66,14 +65,38 @@ impl Text {
     }
 }
 
+/// Why bytes are no [`Text`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextFault {
+    /// More than 65,535 bytes.
+    TooLong,
+    /// Ill-formed UTF-8, which includes encoded surrogates and overlong forms.
+    NotUtf8,
+    /// Contains U+0000.
+    Nul,
+}
+
+/// Checks that `bytes` are a string as MQTT allows it, and gives it.
+pub(crate) fn check(bytes: &[u8]) -> Result<&str, TextFault> {
+    if bytes.len() > usize::from(u16::MAX) {
+        return Err(TextFault::TooLong);
+    }
+    let text = core::str::from_utf8(bytes).map_err(|_| TextFault::NotUtf8)?;
+    if bytes.contains(&0) {
+        Err(TextFault::Nul)
+    } else {
+        Ok(text)
+    }
+}
+
 impl TryFrom<String> for Text {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        if text.len() > usize::from(u16::MAX) || text.as_bytes().contains(&0) {
-            return Err(text);
+        match check(text.as_bytes()) {
+            Ok(_) => Ok(Self(Bytes::from(text.into_bytes()))),
+            Err(_) => Err(text),
         }
-        Ok(Self(Bytes::from(text.into_bytes())))
     }
 }
 

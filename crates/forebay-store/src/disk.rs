@@ -4,7 +4,7 @@
 //! Never knows what the bytes mean. A store is one directory; offsets and lengths are bytes and
 //! always multiples of [`Disk::alignment`]. The layout of files is in `docs/format.md`.
 
-use std::{fmt, io, task::Waker, time::Duration};
+use std::{fmt, io, sync::Arc, task::Waker, time::Duration};
 
 use thiserror::Error;
 
@@ -117,8 +117,9 @@ pub struct Write {
     pub name: FileName,
     /// Where in it, a multiple of the alignment.
     pub offset: u64,
-    /// What; its length is a multiple of the alignment.
-    pub buf: AlignedBuf,
+    /// What; its length is a multiple of the alignment. Shared, so that the store can read what is
+    /// on its way.
+    pub buf: Arc<AlignedBuf>,
     /// Handed back in [`Done`].
     pub tag: u64,
 }
@@ -129,7 +130,7 @@ pub struct Done {
     /// The tag it was started with.
     pub tag: u64,
     /// Its buffer, unchanged.
-    pub buf: AlignedBuf,
+    pub buf: Arc<AlignedBuf>,
     /// `Ok` once all of it is on stable storage. After an error any part of it may be there.
     pub result: io::Result<()>,
 }

@@ -118,9 +118,13 @@ impl Directory {
             // The first error is the one to tell; a file that stays behind is found by its length.
             let _ = fs::unlinkat(&self.fd, name.to_string(), AtFlags::empty());
         }
-        made.map_err(|error| match error.kind() {
-            io::ErrorKind::QuotaExceeded => io::Error::new(io::ErrorKind::StorageFull, error),
-            _ => error,
+        made.map_err(|error| {
+            let quota = error.kind() == io::ErrorKind::QuotaExceeded;
+            if quota {
+                io::Error::new(io::ErrorKind::StorageFull, error)
+            } else {
+                error
+            }
         })
     }
 
@@ -180,13 +184,12 @@ impl Directory {
         } else {
             None
         };
-        let fd = match direct {
-            Some(fd) => fd,
-            None => {
-                let fd = self.open_at(&path, self.write_flags())?;
-                self.direct = false;
-                fd
-            }
+        let fd = if let Some(fd) = direct {
+            fd
+        } else {
+            let fd = self.open_at(&path, self.write_flags())?;
+            self.direct = false;
+            fd
         };
         let file = Arc::new(File::from(fd));
         self.open_file(name).to_write = Some(Arc::clone(&file));

@@ -77,20 +77,12 @@ impl Mailbox {
     pub(super) fn park(&self, timeout: Option<Duration>) {
         let mut state = self.state();
         let idle = |state: &mut State| state.done.is_empty() && !state.woken;
-        match timeout {
-            None => {
-                state = self
-                    .news
-                    .wait_while(state, idle)
-                    .unwrap_or_else(PoisonError::into_inner)
-            }
-            Some(timeout) => {
-                state = self
-                    .news
-                    .wait_timeout_while(state, timeout, idle)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0;
-            }
+        if let Some(timeout) = timeout {
+            let waited = self.news.wait_timeout_while(state, timeout, idle);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        } else {
+            let waited = self.news.wait_while(state, idle);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
         }
         state.woken = false;
     }

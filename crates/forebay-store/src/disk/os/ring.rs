@@ -37,7 +37,7 @@ const SIGNAL: u64 = u64::MAX;
 const WRITE_MAX: usize = 1 << 30;
 
 pub(super) struct Ring {
-    ring: IoUring,
+    uring: IoUring,
     slots: Vec<Option<InFlight>>,
     in_flight: usize,
     ready: VecDeque<Done>,
@@ -61,7 +61,7 @@ impl Ring {
         let entries = (max_in_flight as u32 + 2).next_power_of_two();
         // Completions wait for the next call into the kernel instead of interrupting the thread;
         // kernels before 5.19 don't know how.
-        let ring = IoUring::builder()
+        let uring = IoUring::builder()
             .setup_coop_taskrun()
             .setup_taskrun_flag()
             .build(entries)
@@ -74,7 +74,7 @@ impl Ring {
             })?;
         // It came with Linux 5.13, as did polls that stay; what an earlier kernel lacks isn't
         // worth a second way to do everything.
-        if !ring.params().is_feature_resource_tagging() {
+        if !uring.params().is_feature_resource_tagging() {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "an io_uring of a kernel before 5.13",
@@ -84,7 +84,7 @@ impl Ring {
         slots.resize_with(max_in_flight, || None);
         let signal = Arc::new(Signal::new()?);
         Ok(Self {
-            ring,
+            uring,
             slots,
             in_flight: 0,
             ready: VecDeque::new(),
@@ -125,7 +125,7 @@ impl Ring {
             // it is when the slot's owner moves, nothing writes to it, and the slot is emptied
             // only in `complete`, after the completion, or leaked in `abandon`. A poll's entry
             // points to nothing, and the signal lives as long as the ring.
-            if unsafe { self.ring.submission().push(entry) }.is_ok() {
+            if unsafe { self.uring.submission().push(entry) }.is_ok() {
                 return;
             }
             // The queue has an entry for each slot, so it is full only of entries that an earlier
@@ -143,10 +143,10 @@ impl Ring {
             return;
         }
         let entered = match timeout {
-            None => self.ring.submit_and_wait(want),
+            None => self.uring.submit_and_wait(want),
             Some(timeout) => {
                 let timeout = Timespec::from(timeout);
-                self.ring
+                self.uring
                     .submitter()
                     .submit_with_args(want, &SubmitArgs::new().timespec(&timeout))
             }
@@ -158,7 +158,7 @@ impl Ring {
             // The kernel is short of memory for requests, and may not be in a moment; what was
             // pushed stays pushed.
             Some(Errno::AGAIN | Errno::BUSY | Errno::NOMEM) => {
-                thread::sleep(Duration::from_millis(1))
+                thread::sleep(Duration::from_millis(1));
             }
             _ => self.abandon(&error),
         }
@@ -167,7 +167,9 @@ impl Ring {
     /// Sorts the completions that are there; true if any was.
     fn reap(&mut self) -> bool {
         let mut any = false;
-        while let Some(entry) = self.ring.completion().next() {
+        loop {
+            let next = self.uring.completion().next();
+            let Some(entry) = next else { return any };
             any = true;
             if entry.user_data() == SIGNAL {
                 if !cqueue::more(entry.flags()) {
@@ -177,7 +179,6 @@ impl Ring {
                 self.complete(entry.user_data() as usize, entry.result());
             }
         }
-        any
     }
 
     fn complete(&mut self, slot: usize, result: i32) {
@@ -220,7 +221,7 @@ impl Ring {
                 .map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
             self.ready.push_back(Done {
                 tag,
-                buf: AlignedBuf::with_capacity(0, alignment),
+                buf: Arc::new(AlignedBuf::with_capacity(0, alignment)),
                 result: Err(error),
             });
         }
@@ -281,7 +282,7 @@ impl Writer for Ring {
             }
             if wait {
                 self.enter(1, None);
-            } else if self.ring.submission().taskrun() || !self.ring.submission().is_empty() {
+            } else if self.uring.submission().taskrun() || !self.uring.submission().is_empty() {
                 self.enter(0, None);
                 if !self.reap() {
                     return None;

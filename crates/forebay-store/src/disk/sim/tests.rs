@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::SimDisk;
 use crate::disk::{AlignedBuf, Disk, FileName, LockError, Write};
 
@@ -9,7 +11,7 @@ fn write(disk: &mut SimDisk, offset: u64, len: usize, fill: u8, tag: u64) {
     disk.start_write(Write {
         name: NAME,
         offset,
-        buf,
+        buf: Arc::new(buf),
         tag,
     });
 }

@@ -109,6 +109,10 @@ impl Directory {
     }
 
     pub(super) fn create(&mut self, name: FileName, len: u64) -> io::Result<()> {
+        // An allocation that can't succeed would first take all there is, and others would run out.
+        if len > self.free_space()? {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         let file = File::from(self.open_at(&name.to_string(), flags)?);
         let made = allocate(&file, len)

@@ -28,7 +28,7 @@ use io_uring::{
 use rustix::{event::PollFlags, io::Errno};
 
 use super::{Writer, signal::Signal};
-use crate::disk::{AlignedBuf, Done, Write};
+use crate::disk::{Done, Write};
 
 /// Marks completions of the poll on the signal; writes are marked with their slot.
 const SIGNAL: u64 = u64::MAX;
@@ -121,8 +121,8 @@ impl Ring {
         loop {
             // SAFETY: the kernel may use what the entry points to until it posts the completion.
             // A write's entry points into the heap block of an `AlignedBuf`, and names a
-            // descriptor; the slot owns the buffer and a share of the file. The block stays where
-            // it is when the slot's owner moves, nothing writes to it, and the slot is emptied
+            // descriptor; the slot has a share of both. The block stays where it is when shares
+            // move, no one can have it mutably while the slot has its share, and that is given up
             // only in `complete`, after the completion, or leaked in `abandon`. A poll's entry
             // points to nothing, and the signal lives as long as the ring.
             if unsafe { self.uring.submission().push(entry) }.is_ok() {
@@ -210,18 +210,17 @@ impl Ring {
         }
     }
 
-    /// Fails every write in flight. Their buffers stay with the kernel.
+    /// Fails every write in flight. The kernel keeps a share of their buffers and files for good.
     fn abandon(&mut self, error: &io::Error) {
         self.broken = true;
-        for in_flight in self.slots.iter_mut().filter_map(Option::take) {
-            let (tag, alignment) = (in_flight.write.tag, in_flight.write.buf.alignment());
-            mem::forget(in_flight);
+        for InFlight { file, write, .. } in self.slots.iter_mut().filter_map(Option::take) {
+            mem::forget((file, Arc::clone(&write.buf)));
             let error = error
                 .raw_os_error()
                 .map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
             self.ready.push_back(Done {
-                tag,
-                buf: Arc::new(AlignedBuf::with_capacity(0, alignment)),
+                tag: write.tag,
+                buf: write.buf,
                 result: Err(error),
             });
         }

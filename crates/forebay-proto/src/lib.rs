@@ -8,16 +8,31 @@
 
 extern crate alloc;
 
+mod broker;
+mod client;
 mod id;
+mod limits;
+mod message;
 mod packet;
 mod property;
 mod reason;
 mod session;
+mod subscription;
 mod text;
 mod time;
 mod topic;
 
+pub use broker::{
+    Anonymous, Broker, Config, Op, Output, Peer, QueueState, RestoreError, Resumed, Stats, Stored,
+    Table,
+};
+pub use client::{
+    Client, ClientConfig, ClientEvent, ClientOutput, Connected, Ending, PeerLimits, PublishError,
+    PublishToken, Receipt, RequestError, RequestToken, Unsendable, Verdict,
+};
 pub use id::{ClientId, ConnectionId, PacketId, Rowid, Seq, SessionId};
+pub use limits::Limits;
+pub use message::{Message, Parts};
 pub use packet::{
     Ack, Auth, ConnAck, Connect, DecodeError, Decoder, Disconnect, EncodeError, Packet, Publish,
     QoS, RetainHandling, Role, SubAck, Subscribe, SubscriptionOptions, Unsubscribe, Version,

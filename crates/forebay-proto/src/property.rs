@@ -98,6 +98,11 @@ impl Properties {
     /// No properties.
     pub const EMPTY: Self = Self(Bytes::new());
 
+    /// The block in `bytes`, which was checked before it was stored.
+    pub(crate) const fn trusted(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+
     /// The block in `bytes`, and which properties are in it.
     ///
     /// # Errors

@@ -2,6 +2,9 @@
 //!
 //! Owns [`Mark`], [`Handshake`], [`Direction`], [`Origin`] and [`Outcome`]. Chapter 4.1.
 
+pub(crate) mod inbound;
+pub(crate) mod outbound;
+
 use crate::packet::QoS;
 
 /// Which way a message goes, seen from the client: `In` is what the broker receives from it,

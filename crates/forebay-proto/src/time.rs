@@ -24,7 +24,10 @@ impl Instant {
     /// This instant moved later by `wait`, held at the end of the timeline.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {
-        Self(self.0.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
+        Self(
+            self.0
+                .saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+        )
     }
 
     /// This instant moved later by `seconds`.

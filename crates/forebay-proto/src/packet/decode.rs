@@ -190,7 +190,7 @@ impl Decoder {
             super::UNSUBACK => return super::suback::decode_unsubscribed(reader),
             super::PINGREQ => Packet::PingReq,
             super::PINGRESP => Packet::PingResp,
-            super::DISCONNECT => super::disconnect::decode(&mut reader, self.role)?,
+            super::DISCONNECT => super::disconnect::decode(&mut reader)?,
             super::AUTH => super::auth::decode(&mut reader)?,
             _ => return Err(&rule::TYPE_RESERVED),
         };

@@ -2,21 +2,16 @@
 
 use alloc::vec::Vec;
 
-use super::{
-    Disconnect, Packet, Role, Version, ack,
-    rule::{self, Parsed},
-    wire::Reader,
-};
+use super::{Disconnect, Packet, Version, ack, rule::Parsed, wire::Reader};
 use crate::property::Place;
 
-pub(super) fn decode(reader: &mut Reader, role: Role) -> Parsed<Packet> {
+/// Reads a DISCONNECT. The session expiry of a server, which [MQTT-3.14.2-2] forbids, is let
+/// through: a refusal would lose the reason.
+pub(super) fn decode(reader: &mut Reader) -> Parsed<Packet> {
     if reader.version() < Version::V5 {
         return Ok(Packet::Disconnect(Disconnect::default()));
     }
     let (reason, properties) = ack::verdict(reader, Place::Disconnect)?;
-    if role == Role::Client && properties.session_expiry_interval().is_some() {
-        return Err(&rule::SESSION_EXPIRY_FROM_SERVER);
-    }
     Ok(Packet::Disconnect(Disconnect { reason, properties }))
 }
 

@@ -61,7 +61,6 @@ rules! {
         PACKET_ID_0: "MQTT-2.2.1-3", "MQTT311-2.3.1-1", "packet identifier 0";
         TOPIC_EMPTY: "3.3.2.1", "MQTT311-4.7.3-1", "empty topic name without a topic alias";
         SUBSCRIPTION_ID_FROM_CLIENT: "MQTT-3.3.4-6", "", "subscription identifier in a PUBLISH of a client";
-        SESSION_EXPIRY_FROM_SERVER: "MQTT-3.14.2-2", "", "session expiry in a DISCONNECT of a server";
         AUTH_DATA_ALONE: "3.1.2.11.10", "", "authentication data without a method";
         NO_FILTER: "MQTT-3.8.3-2", "MQTT311-3.8.3-3", "SUBSCRIBE without a topic filter";
         NO_UNFILTER: "MQTT-3.10.3-2", "MQTT311-3.10.3-2", "UNSUBSCRIBE without a topic filter";

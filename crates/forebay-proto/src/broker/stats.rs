@@ -1,0 +1,77 @@
+//! Figures of the machine, as values.
+
+use crate::packet::{Packet, QoS};
+
+/// Why a message was not delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+
+pub(super) enum DropReason {
+    /// Its time was up.
+    Expired,
+    /// Larger than the receiver takes.
+    TooLarge,
+    /// QoS 0 for a session without a connection.
+    Offline,
+    /// Its content could not be read; it stays in the store.
+    Unreadable,
+}
+
+/// Figures since the start; gauges are as of the call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Open connections.
+    pub connections: u64,
+    /// Sessions, connected or not.
+    pub sessions: u64,
+    /// Subscriptions.
+    pub subscriptions: u64,
+    /// Retained messages.
+    pub retained: u64,
+    /// PUBLISH packets received, by QoS.
+    pub received: [u64; 3],
+    /// PUBLISH packets sent, by QoS.
+    pub sent: [u64; 3],
+    /// Publishes answered with a refusal.
+    pub refused: u64,
+    /// Messages dropped because they had expired.
+    pub dropped_expired: u64,
+    /// Messages dropped because they were larger than the receiver takes.
+    pub dropped_too_large: u64,
+    /// QoS 0 messages dropped because the session had no connection.
+    pub dropped_offline: u64,
+    /// Messages passed over because their content could not be read.
+    pub unreadable: u64,
+    /// Acknowledgements for identifiers that were not in use, or of the wrong kind.
+    pub acks_ignored: u64,
+    /// Wills published.
+    pub wills: u64,
+}
+
+impl Stats {
+    pub(super) fn count_drop(&mut self, drop: DropReason) {
+        match drop {
+            DropReason::Expired => self.dropped_expired += 1,
+            DropReason::TooLarge => self.dropped_too_large += 1,
+            DropReason::Offline => self.dropped_offline += 1,
+            DropReason::Unreadable => self.unreadable += 1,
+        }
+    }
+
+    pub(super) fn count_received(&mut self, qos: QoS) {
+        count(&mut self.received, qos);
+    }
+
+    pub(super) fn count_sent(&mut self, packet: &Packet) {
+        if let Packet::Publish(publish) = packet {
+            count(&mut self.sent, publish.qos);
+        }
+    }
+}
+
+fn count([at_most_once, at_least_once, exactly_once]: &mut [u64; 3], qos: QoS) {
+    *match qos {
+        QoS::AtMostOnce => at_most_once,
+        QoS::AtLeastOnce => at_least_once,
+        QoS::ExactlyOnce => exactly_once,
+    } += 1;
+}

@@ -1,1 +1,3 @@
 //! Integration tests, through the public door.
+
+mod disk;

@@ -218,6 +218,11 @@ impl Broker {
         self.outputs.pop_front()
     }
 
+    /// Outputs that wait to be polled, the open commit apart.
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
     /// When to call [`Broker::handle_timeout`] next.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
@@ -237,6 +242,7 @@ impl Broker {
             sessions: self.sessions.len() as u64,
             subscriptions: self.tree.len() as u64,
             retained: self.retained.len() as u64,
+            queued: self.sessions.values().map(|it| it.out.pending()).sum(),
             ..self.stats.clone()
         }
     }

@@ -18,7 +18,7 @@ mod outbound;
 #[cfg(test)]
 mod tests;
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::{collections::VecDeque, string::String, vec::Vec};
 use core::time::Duration;
 
 pub use config::ClientConfig;
@@ -246,7 +246,7 @@ impl Client {
     }
 
     fn connack(&mut self, connack: &ConnAck, now: Instant) {
-        let text = |text: Option<&str>| text.and_then(|text| Text::try_from(text.to_owned()).ok());
+        let text = |text: Option<&str>| text.and_then(|text| Text::try_from(String::from(text)).ok());
         let properties = &connack.properties;
         if connack.reason != ReasonCode::SUCCESS {
             let text = text(properties.reason_string());

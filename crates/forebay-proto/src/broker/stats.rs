@@ -27,6 +27,8 @@ pub struct Stats {
     pub subscriptions: u64,
     /// Retained messages.
     pub retained: u64,
+    /// Messages to clients that are not done with.
+    pub queued: u64,
     /// PUBLISH packets received, by QoS.
     pub received: [u64; 3],
     /// PUBLISH packets sent, by QoS.

@@ -112,7 +112,9 @@ impl Client {
     /// A connection is there.
     pub fn handle_connected(&mut self, now: Instant) {
         self.handle_closed(now);
-        self.state = State::Connecting { deadline: now.after(self.config.connect_timeout) };
+        self.state = State::Connecting {
+            deadline: now.after(self.config.connect_timeout),
+        };
         self.last_received = now;
         let connect = self.config.connect(!self.connected_before);
         self.transmit(connect, now);
@@ -183,11 +185,18 @@ impl Client {
     ///
     /// # Errors
     /// [`PublishError::Full`] where too many wait: publish again after the next verdict.
-    pub fn publish(&mut self, publish: Publish, now: Instant) -> Result<PublishToken, PublishError> {
+    pub fn publish(
+        &mut self,
+        publish: Publish,
+        now: Instant,
+    ) -> Result<PublishToken, PublishError> {
         if !self.has_room() {
             return Err(PublishError::Full);
         }
-        let token = self.outbound.push(Publish { dup: false, ..publish });
+        let token = self.outbound.push(Publish {
+            dup: false,
+            ..publish
+        });
         self.send(now);
         Ok(token)
     }
@@ -208,7 +217,14 @@ impl Client {
             properties.push(Property::SubscriptionIdentifier(identifier));
         }
         let properties = properties.build();
-        self.transmit(Packet::Subscribe(Subscribe { packet_id, properties, filters }), now);
+        self.transmit(
+            Packet::Subscribe(Subscribe {
+                packet_id,
+                properties,
+                filters,
+            }),
+            now,
+        );
         Ok(token)
     }
 
@@ -223,7 +239,14 @@ impl Client {
     ) -> Result<RequestToken, RequestError> {
         let (token, packet_id) = self.request(filters.is_empty(), Use::Unsubscribe)?;
         let properties = Properties::EMPTY;
-        self.transmit(Packet::Unsubscribe(Unsubscribe { packet_id, properties, filters }), now);
+        self.transmit(
+            Packet::Unsubscribe(Unsubscribe {
+                packet_id,
+                properties,
+                filters,
+            }),
+            now,
+        );
         Ok(token)
     }
 
@@ -246,11 +269,15 @@ impl Client {
     }
 
     fn connack(&mut self, connack: &ConnAck, now: Instant) {
-        let text = |text: Option<&str>| text.and_then(|text| Text::try_from(String::from(text)).ok());
+        let text =
+            |text: Option<&str>| text.and_then(|text| Text::try_from(String::from(text)).ok());
         let properties = &connack.properties;
         if connack.reason != ReasonCode::SUCCESS {
             let text = text(properties.reason_string());
-            self.close(Ending::Refused { reason: connack.reason, text });
+            self.close(Ending::Refused {
+                reason: connack.reason,
+                text,
+            });
             return;
         }
         self.state = State::Connected;
@@ -263,7 +290,9 @@ impl Client {
         }
         self.event(ClientEvent::Connected(Connected {
             session_present: connack.session_present,
-            assigned_client_id: text(properties.assigned_client_identifier()),
+            assigned_client_id: properties
+                .assigned_client_identifier()
+                .and_then(event::owned),
             session_expiry_secs: properties.session_expiry_interval(),
             limits: self.limits,
         }));
@@ -285,7 +314,10 @@ impl Client {
             Packet::PingResp => {}
             Packet::Disconnect(disconnect) => {
                 let text = event::text(&disconnect.properties);
-                self.close(Ending::ByServer { reason: disconnect.reason, text });
+                self.close(Ending::ByServer {
+                    reason: disconnect.reason,
+                    text,
+                });
             }
             Packet::Connect(_)
             | Packet::ConnAck(_)
@@ -302,7 +334,10 @@ impl Client {
             return self.refuse(ReasonCode::TOPIC_ALIAS_INVALID, "a topic alias", now);
         }
         let Some(packet_id) = publish.packet_id else {
-            return self.event(ClientEvent::Message { publish, receipt: None });
+            return self.event(ClientEvent::Message {
+                publish,
+                receipt: None,
+            });
         };
         let maximum = match self.config.version {
             Version::V5 => self.config.receive_maximum,
@@ -311,16 +346,26 @@ impl Client {
         };
         match self.inbound.arrived(packet_id, publish.qos, maximum) {
             Arrival::New(receipt) if self.config.acknowledge_at_once => {
-                self.event(ClientEvent::Message { publish, receipt: None });
+                self.event(ClientEvent::Message {
+                    publish,
+                    receipt: None,
+                });
                 self.acknowledge(receipt, ReasonCode::SUCCESS, now);
             }
             Arrival::New(receipt) => {
-                self.event(ClientEvent::Message { publish, receipt: Some(receipt) });
+                self.event(ClientEvent::Message {
+                    publish,
+                    receipt: Some(receipt),
+                });
             }
             Arrival::Again(packet) => self.transmit(packet, now),
             Arrival::Ignored => {}
             Arrival::TooMany => {
-                self.refuse(ReasonCode::RECEIVE_MAXIMUM_EXCEEDED, "more than was granted", now);
+                self.refuse(
+                    ReasonCode::RECEIVE_MAXIMUM_EXCEEDED,
+                    "more than was granted",
+                    now,
+                );
             }
         }
     }
@@ -337,23 +382,34 @@ impl Client {
     }
 
     fn subscribed(&mut self, suback: SubAck) {
-        let token = self.outbound.answered(suback.packet_id, |purpose| match purpose {
-            Use::Subscribe(token) => Some(token),
-            Use::Publish(_) | Use::Unsubscribe(_) => None,
-        });
+        let token = self
+            .outbound
+            .answered(suback.packet_id, |purpose| match purpose {
+                Use::Subscribe(token) => Some(token),
+                Use::Publish(_) | Use::Unsubscribe(_) => None,
+            });
         if let Some(token) = token {
             let text = event::text(&suback.properties);
-            self.event(ClientEvent::Subscribed { token, reasons: suback.reasons, text });
+            self.event(ClientEvent::Subscribed {
+                token,
+                reasons: suback.reasons,
+                text,
+            });
         }
     }
 
     fn unsubscribed(&mut self, unsuback: SubAck) {
-        let token = self.outbound.answered(unsuback.packet_id, |purpose| match purpose {
-            Use::Unsubscribe(token) => Some(token),
-            Use::Publish(_) | Use::Subscribe(_) => None,
-        });
+        let token = self
+            .outbound
+            .answered(unsuback.packet_id, |purpose| match purpose {
+                Use::Unsubscribe(token) => Some(token),
+                Use::Publish(_) | Use::Subscribe(_) => None,
+            });
         if let Some(token) = token {
-            self.event(ClientEvent::Unsubscribed { token, reasons: unsuback.reasons });
+            self.event(ClientEvent::Unsubscribed {
+                token,
+                reasons: unsuback.reasons,
+            });
         }
     }
 
@@ -369,7 +425,10 @@ impl Client {
             return Err(RequestError::NoFilter);
         }
         let token = RequestToken(self.outbound.token());
-        let packet_id = self.outbound.claim(purpose(token)).ok_or(RequestError::Busy)?;
+        let packet_id = self
+            .outbound
+            .claim(purpose(token))
+            .ok_or(RequestError::Busy)?;
         Ok((token, packet_id))
     }
 
@@ -386,7 +445,10 @@ impl Client {
                 Next::Packet(packet) => self.transmit(packet, now),
                 Next::Sent(token, packet) => {
                     self.transmit(packet, now);
-                    self.event(ClientEvent::Published { token, verdict: Verdict::Sent });
+                    self.event(ClientEvent::Published {
+                        token,
+                        verdict: Verdict::Sent,
+                    });
                 }
                 Next::Verdict(token, verdict) => {
                     self.event(ClientEvent::Published { token, verdict });
@@ -444,7 +506,11 @@ impl Client {
         self.inbound.forget();
         for token in self.outbound.forget() {
             let verdict = Verdict::LinkLost;
-            self.outputs.push_back(ClientOutput::Event(ClientEvent::Published { token, verdict }));
+            self.outputs
+                .push_back(ClientOutput::Event(ClientEvent::Published {
+                    token,
+                    verdict,
+                }));
         }
     }
 }

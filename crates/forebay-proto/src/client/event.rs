@@ -3,6 +3,7 @@
 //! Owns its outputs and events, and [`Verdict`], the answer to a publish.
 
 use alloc::vec::Vec;
+use bytes::Bytes;
 
 use crate::{
     packet::{ConnAck, Packet, Publish, QoS},
@@ -227,6 +228,10 @@ pub enum Ending {
 
 /// The Reason String of a packet.
 pub(super) fn text(properties: &Properties) -> Option<Text> {
-    let text = properties.reason_string()?;
-    Text::new(bytes::Bytes::copy_from_slice(text.as_bytes()))
+    properties.reason_string().and_then(owned)
+}
+
+/// `text` in a buffer of its own.
+pub(super) fn owned(text: &str) -> Option<Text> {
+    Text::new(Bytes::copy_from_slice(text.as_bytes()))
 }

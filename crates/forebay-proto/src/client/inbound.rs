@@ -52,7 +52,11 @@ impl Inbound {
             if self.taken.contains(&packet_id) {
                 return Arrival::Again(Packet::PubRec(Ack::new(packet_id, ReasonCode::SUCCESS)));
             }
-            if self.owed.iter().any(|owed| owed.packet_id == packet_id && owed.qos == qos) {
+            if self
+                .owed
+                .iter()
+                .any(|owed| owed.packet_id == packet_id && owed.qos == qos)
+            {
                 return Arrival::Ignored;
             }
         }
@@ -60,13 +64,20 @@ impl Inbound {
             return Arrival::TooMany;
         }
         let receipt = Receipt(self.first + self.owed.len() as u64);
-        self.owed.push_back(Owed { packet_id, qos, reason: None });
+        self.owed.push_back(Owed {
+            packet_id,
+            qos,
+            reason: None,
+        });
         Arrival::New(receipt)
     }
 
     /// The application has decided on a message; a void receipt is ignored.
     pub(super) fn decided(&mut self, receipt: Receipt, reason: ReasonCode) {
-        let index = receipt.0.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+        let index = receipt
+            .0
+            .checked_sub(self.first)
+            .and_then(|index| usize::try_from(index).ok());
         if let Some(owed) = index.and_then(|index| self.owed.get_mut(index)) {
             owed.reason.get_or_insert(reason);
         }

@@ -107,14 +107,23 @@ impl Outbound {
     }
 
     /// Ends a request, and says which it was.
-    pub(super) fn answered(&mut self, id: PacketId, is: fn(Use) -> Option<RequestToken>) -> Option<RequestToken> {
+    pub(super) fn answered(
+        &mut self,
+        id: PacketId,
+        is: fn(Use) -> Option<RequestToken>,
+    ) -> Option<RequestToken> {
         let token = is(*self.ids.get(&id)?)?;
         self.ids.remove(&id);
         Some(token)
     }
 
     /// The next thing to send, as far as the quota goes.
-    pub(super) fn next(&mut self, version: Version, limits: &PeerLimits, quota: usize) -> Option<Next> {
+    pub(super) fn next(
+        &mut self,
+        version: Version,
+        limits: &PeerLimits,
+        quota: usize,
+    ) -> Option<Next> {
         while let Some(token) = self.resend.front().copied() {
             let Some(exchange) = self.exchanges.get(&token) else {
                 self.resend.pop_front();
@@ -124,7 +133,10 @@ impl Outbound {
                 // A PUBREL is owed whatever the quota.
                 None => Packet::PubRel(Ack::new(exchange.packet_id, ReasonCode::SUCCESS)),
                 Some(_) if self.open >= quota => return None,
-                Some(publish) => Packet::Publish(Publish { dup: true, ..publish.clone() }),
+                Some(publish) => Packet::Publish(Publish {
+                    dup: true,
+                    ..publish.clone()
+                }),
             };
             self.resend.pop_front();
             self.open += 1;
@@ -149,7 +161,14 @@ impl Outbound {
         };
         publish.packet_id = Some(packet_id);
         let packet = Packet::Publish(publish.clone());
-        self.exchanges.insert(token, Exchange { packet_id, publish: Some(publish), state });
+        self.exchanges.insert(
+            token,
+            Exchange {
+                packet_id,
+                publish: Some(publish),
+                state,
+            },
+        );
         self.open += 1;
         Some(Next::Packet(packet))
     }
@@ -159,7 +178,9 @@ impl Outbound {
         let Some(Use::Publish(token)) = self.ids.get(&ack.packet_id).copied() else {
             return Answer::Nothing;
         };
-        let Some(exchange) = self.exchanges.get_mut(&token) else { return Answer::Nothing };
+        let Some(exchange) = self.exchanges.get_mut(&token) else {
+            return Answer::Nothing;
+        };
         let refused = ack.reason.is_error();
         let known = ReasonCode::PACKET_IDENTIFIER_NOT_FOUND;
         let verdict = match (exchange.state, expected) {
@@ -176,7 +197,10 @@ impl Outbound {
                 Verdict::Delivered(ack.reason)
             }
             (state, expected) if state != expected => return Answer::Nothing,
-            _ if refused => Verdict::Refused { reason: ack.reason, text: text(&ack.properties) },
+            _ if refused => Verdict::Refused {
+                reason: ack.reason,
+                text: text(&ack.properties),
+            },
             _ => Verdict::Delivered(ack.reason),
         };
         self.exchanges.remove(&token);
@@ -192,7 +216,8 @@ impl Outbound {
 
     /// The connection is over: requests end, exchanges stay.
     pub(super) fn disconnected(&mut self) {
-        self.ids.retain(|_, purpose| matches!(purpose, Use::Publish(_)));
+        self.ids
+            .retain(|_, purpose| matches!(purpose, Use::Publish(_)));
         self.resend.clear();
         self.open = 0;
     }
@@ -227,9 +252,16 @@ fn pubrel(packet_id: PacketId) -> Packet {
 /// Whether the server takes `publish`.
 ///
 /// Spec: [MQTT-3.2.2-11], [MQTT-3.2.2-14], [MQTT-3.2.2-15]
-fn sendable(publish: &mut Publish, version: Version, limits: &PeerLimits) -> Result<(), Unsendable> {
+fn sendable(
+    publish: &mut Publish,
+    version: Version,
+    limits: &PeerLimits,
+) -> Result<(), Unsendable> {
     if publish.qos > limits.maximum_qos {
-        return Err(Unsendable::QoS { qos: publish.qos, limit: limits.maximum_qos });
+        return Err(Unsendable::QoS {
+            qos: publish.qos,
+            limit: limits.maximum_qos,
+        });
     }
     if publish.retain && !limits.retain_available {
         return Err(Unsendable::Retain);

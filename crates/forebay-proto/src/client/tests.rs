@@ -1,4 +1,8 @@
 //! The machine in virtual time: by hand, and in `cuts` with a server behind a lossy pipe.
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test names what it looks for"
+)]
 
 mod cuts;
 mod keep_alive;
@@ -142,8 +146,8 @@ fn only_the_first_connection_starts_a_session_that_is_kept() {
     let clean = |version, session_expiry_secs, clean_start| {
         let config = ClientConfig {
             version,
-            session_expiry_secs,
             clean_start,
+            session_expiry_secs,
             ..config()
         };
         let mut client = Client::new(config);

@@ -99,7 +99,7 @@ fn run(seed: u64) {
     let (mut published, mut verdicts, mut sent, mut delivered) = (0, 0, 0, Vec::new());
     let mut online = false;
     let qos_of = |number: u32| {
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             QoS::AtLeastOnce
         } else {
             QoS::ExactlyOnce

@@ -33,9 +33,12 @@ pub struct ClientConfig {
     pub password: Option<Bytes>,
     /// What the server publishes if this client goes without a word.
     pub will: Option<WillMessage>,
-    /// QoS 1 and 2 messages that the server may have unacknowledged here, not 0. Held against
-    /// the server where the version lets it know.
+    /// QoS 1 and 2 messages that the server may have unacknowledged here, not 0. Where the
+    /// version lets it know, more of them end the connection.
     pub receive_maximum: u16,
+    /// Whether more than `receive_maximum` are taken all the same, up to 65,535: Mosquitto 2.0
+    /// heeds it for new messages, but not for those it kept for a session that comes back.
+    pub forgives_excess: bool,
     /// The largest packet taken, bytes, or no bound; MQTT 5 only.
     pub maximum_packet_size: Option<u32>,
     /// QoS 1 and 2 messages in flight to the server, not 0; its Receive Maximum may be less.
@@ -64,6 +67,7 @@ impl ClientConfig {
             password: None,
             will: None,
             receive_maximum: 256,
+            forgives_excess: false,
             maximum_packet_size: None,
             max_inflight: 256,
             max_waiting: 1024,

@@ -39,6 +39,8 @@ pub(super) struct Inbound {
     owed: VecDeque<Owed>,
     /// The receipt of the first of `owed`.
     first: u64,
+    /// The QoS 2 messages among `owed`.
+    open: BTreeSet<PacketId>,
     /// QoS 2 messages that were taken and not yet released.
     taken: BTreeSet<PacketId>,
 }
@@ -52,16 +54,15 @@ impl Inbound {
             if self.taken.contains(&packet_id) {
                 return Arrival::Again(Packet::PubRec(Ack::new(packet_id, ReasonCode::SUCCESS)));
             }
-            if self
-                .owed
-                .iter()
-                .any(|owed| owed.packet_id == packet_id && owed.qos == qos)
-            {
+            if self.open.contains(&packet_id) {
                 return Arrival::Ignored;
             }
         }
         if self.owed.len() + self.taken.len() >= usize::from(maximum) {
             return Arrival::TooMany;
+        }
+        if qos == QoS::ExactlyOnce {
+            self.open.insert(packet_id);
         }
         let receipt = Receipt(self.first + self.owed.len() as u64);
         self.owed.push_back(Owed {
@@ -94,6 +95,7 @@ impl Inbound {
         if qos != QoS::ExactlyOnce {
             return Some(Packet::PubAck(ack));
         }
+        self.open.remove(&packet_id);
         if !reason.is_error() {
             self.taken.insert(packet_id);
         }
@@ -114,6 +116,7 @@ impl Inbound {
     pub(super) fn disconnected(&mut self) {
         self.first += self.owed.len() as u64;
         self.owed.clear();
+        self.open.clear();
     }
 
     /// The session is gone.

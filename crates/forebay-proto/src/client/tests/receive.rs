@@ -119,6 +119,20 @@ fn a_server_that_sends_more_than_was_granted_is_told_so_once() {
 }
 
 #[test]
+fn a_client_that_forgives_takes_more_than_was_granted() {
+    let forgiving = ClientConfig {
+        receive_maximum: 2,
+        forgives_excess: true,
+        ..by_hand()
+    };
+    let mut client = connected(forgiving, &[]);
+    for id in 1..=u16::MAX {
+        client.handle_packet(incoming(QoS::ExactlyOnce, id), NOW);
+    }
+    assert_eq!(receipts(&mut client).len(), usize::from(u16::MAX));
+}
+
+#[test]
 fn below_mqtt_5_the_server_knows_no_bound_and_is_held_to_none() {
     let version = Version::V3_1_1;
     let mut client = connected(

@@ -1,1 +1,4 @@
 //! Integration tests, through the public door.
+
+mod bed;
+mod broker;

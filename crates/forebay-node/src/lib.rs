@@ -1,1 +1,12 @@
 //! The tokio drivers of the Forebay roles.
+//!
+//! Sockets, threads, clocks and signals live here, around the machines of `forebay-proto` and the
+//! store of `forebay-store`; nothing else sees both. A driver decides when something happens,
+//! never what.
+
+pub mod bench;
+pub mod client;
+mod clock;
+
+/// What a broker is told.
+pub use forebay_proto::{Anonymous, Limits};

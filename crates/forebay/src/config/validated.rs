@@ -1,0 +1,417 @@
+//! The configuration as it is used: every value present, checked, and with its origin.
+//!
+//! Owns [`Config`] and the rules that a value must keep. Flags override the file, the file
+//! overrides the defaults. Every mistake is collected, not only the first.
+
+use std::{fmt, net::SocketAddr, ops::Range, path::PathBuf};
+
+use serde::Serialize;
+use toml::Spanned;
+
+use super::{
+    problem::{Place, Problem},
+    raw::{self, Raw},
+};
+use crate::{
+    cli::{self, DiskDriver},
+    logging,
+};
+
+/// Where metrics are served by `up`.
+const UP_METRICS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(LOOPBACK), 9464);
+const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(LOOPBACK), 1883);
+const LOOPBACK: std::net::Ipv4Addr = std::net::Ipv4Addr::LOCALHOST;
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Origin {
+    /// Nothing was said.
+    Default,
+    /// The file, at this line.
+    File(usize),
+    /// A flag or a variable.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(line) => write!(f, "line {line}"),
+            Self::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+/// A value and where it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Sourced<T> {
+    /// The value.
+    pub(crate) value: T,
+    /// Its origin.
+    pub(crate) origin: Origin,
+}
+
+/// Everything, ready to use.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// The broker.
+    pub(crate) broker: Broker,
+    /// The log.
+    pub(crate) log: Log,
+}
+
+/// The broker's part.
+#[derive(Clone, Debug)]
+pub(crate) struct Broker {
+    /// Where it keeps its data.
+    pub(crate) data_dir: Sourced<PathBuf>,
+    /// Where it listens.
+    pub(crate) listen: Sourced<SocketAddr>,
+    /// Where it serves metrics.
+    pub(crate) metrics: Sourced<Option<SocketAddr>>,
+    /// Whether other machines may come in without a name.
+    pub(crate) allow_anonymous: Sourced<bool>,
+    /// How it writes.
+    pub(crate) disk_driver: Sourced<DiskDriver>,
+    /// What clients may take.
+    pub(crate) limits: Limits,
+}
+
+/// The limits' part.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// What the broker is given.
+    #[allow(dead_code, reason = "the broker is not linked in yet")]
+    pub(crate) values: forebay_node::Limits,
+    /// The same, with their origin.
+    lines: Vec<Line>,
+}
+
+/// The log's part.
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    /// The filter.
+    pub(crate) level: Sourced<String>,
+    /// The format.
+    pub(crate) format: Sourced<logging::Format>,
+}
+
+/// A line of the effective configuration.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Line {
+    /// The key with its table.
+    pub(crate) key: String,
+    /// The value; null where nothing is set.
+    pub(crate) value: serde_json::Value,
+    /// Where it comes from.
+    pub(crate) origin: Origin,
+}
+
+/// What the command line says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flags {
+    /// The broker's flags.
+    pub(crate) broker: cli::Broker,
+    /// Whether everything runs on this machine, which turns metrics on.
+    pub(crate) up: bool,
+}
+
+/// The configuration that the file and the flags make, and all that is wrong with it. Where
+/// something is wrong the default stands in its place.
+pub(crate) fn validate(
+    raw: &Raw,
+    place: Option<Place<'_>>,
+    flags: &Flags,
+) -> (Config, Vec<Problem>) {
+    let mut judge = Judge {
+        place,
+        problems: Vec::new(),
+    };
+    let typed = &flags.broker;
+    let table = raw::Broker::TABLE.name;
+    let broker = Broker {
+        data_dir: judge.pick(
+            typed.data_dir.clone().map(|dir| (dir, "--data-dir")),
+            (table, "data_dir", &raw.broker.data_dir),
+            PathBuf::from("./forebay-data"),
+            |text| match text.as_str() {
+                "" => Err(("is empty".to_owned(), "name a directory".to_owned())),
+                text => Ok(PathBuf::from(text)),
+            },
+        ),
+        listen: judge.pick(
+            typed.listen.map(|address| (address, "--listen")),
+            (table, "listen", &raw.broker.listen),
+            LISTEN,
+            |text| address(text, LISTEN),
+        ),
+        metrics: judge.pick(
+            typed.metrics.map(|address| (Some(address), "--metrics")),
+            (table, "metrics", &raw.broker.metrics),
+            flags.up.then_some(UP_METRICS),
+            |text| address(text, UP_METRICS).map(Some),
+        ),
+        allow_anonymous: judge.pick(
+            typed.allow_anonymous.then_some((true, "--allow-anonymous")),
+            (table, "allow_anonymous", &raw.broker.allow_anonymous),
+            false,
+            |&value| Ok(value),
+        ),
+        disk_driver: judge.pick(
+            typed.disk_driver.map(|driver| (driver, "--disk-driver")),
+            (table, "disk_driver", &raw.broker.disk_driver),
+            DiskDriver::Auto,
+            |text| one_of(text),
+        ),
+        limits: limits(&mut judge, &raw.broker.limits),
+    };
+    let table = raw::Log::TABLE.name;
+    let log = Log {
+        level: judge.pick(
+            typed
+                .source
+                .log_level
+                .clone()
+                .map(|level| (level, "--log or FOREBAY_LOG")),
+            (table, "level", &raw.log.level),
+            "info".to_owned(),
+            |text| Ok(text.clone()),
+        ),
+        format: judge.pick(
+            typed
+                .source
+                .log_format
+                .map(|format| (format, "--log-format")),
+            (table, "format", &raw.log.format),
+            logging::Format::Text,
+            |text| one_of(text),
+        ),
+    };
+    judge.level(&raw.log, &log.level);
+    judge.anonymous(&raw.broker, &broker);
+    (Config { broker, log }, judge.problems)
+}
+
+macro_rules! limits {
+    ($($field:ident: $type:ty, $least:literal, $most:expr;)+) => {
+        fn limits(judge: &mut Judge<'_>, raw: &raw::Limits) -> Limits {
+            let mut values = forebay_node::Limits::default();
+            let mut lines = Vec::new();
+            $(
+                let name = stringify!($field);
+                let picked: Sourced<$type> = judge.pick(
+                    None,
+                    (raw::Limits::TABLE.name, name, &raw.$field),
+                    values.$field,
+                    |&value| number(value, $least, $most),
+                );
+                values.$field = picked.value;
+                lines.push(Line {
+                    key: format!("{}.{name}", raw::Limits::TABLE.name),
+                    value: picked.value.into(),
+                    origin: picked.origin,
+                });
+            )+
+            Limits { values, lines }
+        }
+    };
+}
+
+limits! {
+    max_connections: u32, 1, u32::MAX;
+    max_sessions: u32, 1, u32::MAX;
+    max_packet_size: u32, 128, 268_435_460;
+    receive_maximum: u16, 1, u16::MAX;
+    max_inflight: u16, 1, u16::MAX;
+    max_queued_messages: u64, 1, MOST;
+    max_unreleased_bytes: u64, 1, MOST;
+    max_subscriptions: u32, 1, u32::MAX;
+    max_topic_levels: u16, 1, u16::MAX;
+    max_retained: u64, 0, MOST;
+    max_early_bytes: u32, 1, u32::MAX;
+    connect_timeout_secs: u32, 1, 86_400;
+    max_session_expiry_secs: u32, 0, u32::MAX;
+}
+
+/// The largest number that TOML has.
+const MOST: u64 = i64::MAX as u64;
+
+/// What is wrong with a value, and the cure.
+type Fault = (String, String);
+
+struct Judge<'a> {
+    place: Option<Place<'a>>,
+    problems: Vec<Problem>,
+}
+
+impl Judge<'_> {
+    fn pick<T, W>(
+        &mut self,
+        flag: Option<(T, &'static str)>,
+        (table, name, written): (&str, &str, &Option<Spanned<W>>),
+        default: T,
+        read: impl Fn(&W) -> Result<T, Fault>,
+    ) -> Sourced<T> {
+        // The file is judged even where a flag overrides it, so that a mistake shows early.
+        let filed = written
+            .as_ref()
+            .and_then(|written| match read(written.get_ref()) {
+                Ok(value) => Some((value, written.span())),
+                Err((what, cure)) => {
+                    self.add(Some(written.span()), format!("{table}.{name}"), what, cure);
+                    None
+                }
+            });
+        match (flag, filed) {
+            (Some((value, flag)), _) => Sourced {
+                value,
+                origin: Origin::Flag(flag),
+            },
+            (None, Some((value, span))) => {
+                let line = self.place.map_or(0, |place| place.line(span.start));
+                Sourced {
+                    value,
+                    origin: Origin::File(line),
+                }
+            }
+            (None, None) => Sourced {
+                value: default,
+                origin: Origin::Default,
+            },
+        }
+    }
+
+    fn add(&mut self, span: Option<Range<usize>>, key: String, what: String, cure: String) {
+        let problem = match (span, self.place) {
+            (Some(span), Some(place)) => place.problem(span, Some(key), what, cure),
+            _ => Problem {
+                file: None,
+                line: None,
+                key: Some(key),
+                what,
+                cure,
+            },
+        };
+        self.problems.push(problem);
+    }
+
+    fn level(&mut self, raw: &raw::Log, level: &Sourced<String>) {
+        let Err(error) = logging::check(&level.value) else {
+            return;
+        };
+        let (span, key) = match level.origin {
+            Origin::Flag(flag) => (None, flag.to_owned()),
+            Origin::File(_) | Origin::Default => (
+                raw.level.as_ref().map(Spanned::span),
+                "log.level".to_owned(),
+            ),
+        };
+        let what = format!("{:?} is no filter of the log: {error}", level.value);
+        self.add(
+            span,
+            key,
+            what,
+            "use error, warn, info, debug or trace".to_owned(),
+        );
+    }
+
+    fn anonymous(&mut self, raw: &raw::Broker, broker: &Broker) {
+        let at = broker.listen.value;
+        if broker.allow_anonymous.value || at.ip().to_canonical().is_loopback() {
+            return;
+        }
+        let (span, key, open) = match broker.listen.origin {
+            Origin::Flag(flag) => (None, flag.to_owned(), "give --allow-anonymous"),
+            Origin::File(_) | Origin::Default => (
+                raw.listen.as_ref().map(Spanned::span),
+                "broker.listen".to_owned(),
+                "set allow_anonymous = true",
+            ),
+        };
+        let what = format!("{at} lets other machines in, and nobody is asked for a name");
+        let cure = format!(
+            "listen on 127.0.0.1:{}, or {open} if that is meant",
+            at.port()
+        );
+        self.add(span, key, what, cure);
+    }
+}
+
+fn address(text: &str, like: SocketAddr) -> Result<SocketAddr, Fault> {
+    text.parse().map_err(|_| {
+        let cure = format!("write an IP address and a port, such as \"{like}\"");
+        (format!("{text:?} is no address"), cure)
+    })
+}
+
+fn number<T>(value: i64, least: T, most: T) -> Result<T, Fault>
+where
+    T: TryFrom<i64> + PartialOrd + fmt::Display + Copy,
+{
+    T::try_from(value)
+        .ok()
+        .filter(|value| *value >= least && *value <= most)
+        .ok_or_else(|| {
+            (
+                format!("{value} is out of bounds"),
+                format!("use a number from {least} to {most}"),
+            )
+        })
+}
+
+fn one_of<T: clap::ValueEnum>(text: &str) -> Result<T, Fault> {
+    T::from_str(text, false).map_err(|_| {
+        let names: Vec<_> = T::value_variants()
+            .iter()
+            .filter_map(T::to_possible_value)
+            .map(|value| value.get_name().to_owned())
+            .collect();
+        (
+            format!("{text:?} is not known"),
+            format!("use one of {}", names.join(", ")),
+        )
+    })
+}
+
+impl Config {
+    /// Every key with its value, in the order of the reference.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        fn line<T>(
+            key: &str,
+            sourced: &Sourced<T>,
+            show: impl Fn(&T) -> serde_json::Value,
+        ) -> Line {
+            Line {
+                key: key.to_owned(),
+                value: show(&sourced.value),
+                origin: sourced.origin.clone(),
+            }
+        }
+        let broker = &self.broker;
+        let mut lines = vec![
+            line("broker.data_dir", &broker.data_dir, |dir| {
+                dir.display().to_string().into()
+            }),
+            line("broker.listen", &broker.listen, |at| at.to_string().into()),
+            line("broker.metrics", &broker.metrics, |at| {
+                at.map(|at| at.to_string()).into()
+            }),
+            line("broker.allow_anonymous", &broker.allow_anonymous, |&open| {
+                open.into()
+            }),
+            line("broker.disk_driver", &broker.disk_driver, |driver| {
+                driver.name().into()
+            }),
+        ];
+        lines.extend(broker.limits.lines.iter().cloned());
+        lines.push(line("log.level", &self.log.level, |level| {
+            level.clone().into()
+        }));
+        lines.push(line("log.format", &self.log.format, |format| {
+            format.name().into()
+        }));
+        lines
+    }
+}

@@ -341,7 +341,11 @@ impl Client {
         };
         // Below MQTT 5 the server was not told of any bound.
         let held = self.config.version == Version::V5 && !self.config.forgives_excess;
-        let maximum = if held { self.config.receive_maximum } else { u16::MAX };
+        let maximum = if held {
+            self.config.receive_maximum
+        } else {
+            u16::MAX
+        };
         match self.inbound.arrived(packet_id, publish.qos, maximum) {
             Arrival::New(receipt) if self.config.acknowledge_at_once => {
                 self.event(ClientEvent::Message {

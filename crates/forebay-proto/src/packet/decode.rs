@@ -90,10 +90,11 @@ impl Decoder {
         if buf.len() < total {
             return Ok(None);
         }
+        let padded = size > 2 && buf.get(size - 1) == Some(&0);
         let mut body = buf.split_to(total).freeze();
         body.advance(size);
         if first >> 4 == super::CONNECT {
-            return self.connect(body).map(Some);
+            return self.connect(body, padded).map(Some);
         }
         let version = self.version.unwrap_or(Version::V5);
         self.body(first, Reader::new(body, version))
@@ -155,7 +156,7 @@ impl Decoder {
         }
         // MQTT 3.1 gives DUP a meaning on these packets and ignores what it calls unused.
         let wanted = match kind {
-            super::PUBLISH => return Ok(()),
+            super::PUBLISH => return super::publish::check_flags(flags, version),
             super::PUBREL | super::SUBSCRIBE | super::UNSUBSCRIBE => 0x02,
             _ => 0,
         };
@@ -166,10 +167,13 @@ impl Decoder {
         }
     }
 
-    fn connect(&mut self, body: Bytes) -> Result<Packet, DecodeError> {
+    fn connect(&mut self, body: Bytes, padded: bool) -> Result<Packet, DecodeError> {
         let mut reader = Reader::new(body, Version::V3_1_1);
         let version = super::connect::version(&mut reader)
             .map_err(|(rule, version)| DecodeError::new(rule, version))?;
+        if padded && version == Version::V5 {
+            return Err(DecodeError::new(&rule::LENGTH_PADDED, Some(version)));
+        }
         let packet =
             super::connect::decode(reader).map_err(|rule| DecodeError::new(rule, Some(version)))?;
         self.version = Some(version);

@@ -17,15 +17,18 @@ const RETAIN: u8 = 0x01;
 const QOS_SHIFT: u8 = 1;
 const DUP: u8 = 0x08;
 
+/// Checks the flags of the fixed header. MQTT 3.1 gives DUP no meaning at QoS 0.
+pub(super) fn check_flags(flags: u8, version: Version) -> Parsed<()> {
+    let qos = QoS::new((flags >> QOS_SHIFT) & 0x03).ok_or(&rule::QOS_3)?;
+    if flags & DUP != 0 && qos == QoS::AtMostOnce && version != Version::V3_1 {
+        return Err(&rule::DUP_QOS_0);
+    }
+    Ok(())
+}
+
 pub(super) fn decode(first: u8, mut reader: Reader, role: Role) -> Parsed<Packet> {
     let qos = QoS::new((first >> QOS_SHIFT) & 0x03).ok_or(&rule::QOS_3)?;
-    let mut dup = first & DUP != 0;
-    if dup && qos == QoS::AtMostOnce {
-        if reader.version() != Version::V3_1 {
-            return Err(&rule::DUP_QOS_0);
-        }
-        dup = false; // MQTT 3.1 gives it no meaning.
-    }
+    let dup = first & DUP != 0 && qos != QoS::AtMostOnce;
     let topic = reader.text()?;
     if topic::has_wildcard(topic.as_bytes()) {
         return Err(&rule::TOPIC_WILDCARD);

@@ -12,7 +12,7 @@ mod receive;
 use alloc::{string::String, vec, vec::Vec};
 
 use super::*;
-use crate::packet::ConnAck;
+use crate::packet::{Ack, ConnAck, SubAck};
 
 const NOW: Instant = Instant::from_millis(1_000_000);
 

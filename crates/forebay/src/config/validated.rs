@@ -238,65 +238,7 @@ limits! {
 /// The largest number that TOML has.
 const MOST: u64 = i64::MAX as u64;
 
-/// What is wrong with a value, and the cure.
-type Fault = (String, String);
-
-struct Judge<'a> {
-    place: Option<Place<'a>>,
-    problems: Vec<Problem>,
-}
-
 impl Judge<'_> {
-    fn pick<T, W>(
-        &mut self,
-        flag: Option<(T, &'static str)>,
-        (table, name, written): (&str, &str, &Option<Spanned<W>>),
-        default: T,
-        read: impl Fn(&W) -> Result<T, Fault>,
-    ) -> Sourced<T> {
-        // The file is judged even where a flag overrides it, so that a mistake shows early.
-        let filed = written
-            .as_ref()
-            .and_then(|written| match read(written.get_ref()) {
-                Ok(value) => Some((value, written.span())),
-                Err((what, cure)) => {
-                    self.add(Some(written.span()), format!("{table}.{name}"), what, cure);
-                    None
-                }
-            });
-        match (flag, filed) {
-            (Some((value, flag)), _) => Sourced {
-                value,
-                origin: Origin::Flag(flag),
-            },
-            (None, Some((value, span))) => {
-                let line = self.place.map_or(0, |place| place.line(span.start));
-                Sourced {
-                    value,
-                    origin: Origin::File(line),
-                }
-            }
-            (None, None) => Sourced {
-                value: default,
-                origin: Origin::Default,
-            },
-        }
-    }
-
-    fn add(&mut self, span: Option<Range<usize>>, key: String, what: String, cure: String) {
-        let problem = match (span, self.place) {
-            (Some(span), Some(place)) => place.problem(span, Some(key), what, cure),
-            _ => Problem {
-                file: None,
-                line: None,
-                key: Some(key),
-                what,
-                cure,
-            },
-        };
-        self.problems.push(problem);
-    }
-
     fn level(&mut self, raw: &raw::Log, level: &Sourced<String>) {
         let Err(error) = logging::check(&level.value) else {
             return;
@@ -337,42 +279,6 @@ impl Judge<'_> {
         );
         self.add(span, key, what, cure);
     }
-}
-
-fn address(text: &str, like: SocketAddr) -> Result<SocketAddr, Fault> {
-    text.parse().map_err(|_| {
-        let cure = format!("write an IP address and a port, such as \"{like}\"");
-        (format!("{text:?} is no address"), cure)
-    })
-}
-
-fn number<T>(value: i64, least: T, most: T) -> Result<T, Fault>
-where
-    T: TryFrom<i64> + PartialOrd + fmt::Display + Copy,
-{
-    T::try_from(value)
-        .ok()
-        .filter(|value| *value >= least && *value <= most)
-        .ok_or_else(|| {
-            (
-                format!("{value} is out of bounds"),
-                format!("use a number from {least} to {most}"),
-            )
-        })
-}
-
-fn one_of<T: clap::ValueEnum>(text: &str) -> Result<T, Fault> {
-    T::from_str(text, false).map_err(|_| {
-        let names: Vec<_> = T::value_variants()
-            .iter()
-            .filter_map(T::to_possible_value)
-            .map(|value| value.get_name().to_owned())
-            .collect();
-        (
-            format!("{text:?} is not known"),
-            format!("use one of {}", names.join(", ")),
-        )
-    })
 }
 
 impl Config {

@@ -3,12 +3,13 @@
 //! Owns [`Config`] and the rules that a value must keep. Flags override the file, the file
 //! overrides the defaults. Every mistake is collected, not only the first.
 
-use std::{fmt, net::SocketAddr, ops::Range, path::PathBuf};
+use std::{fmt, net::SocketAddr, path::PathBuf};
 
 use serde::Serialize;
 use toml::Spanned;
 
 use super::{
+    judge::{Judge, address, number, one_of},
     problem::{Place, Problem},
     raw::{self, Raw},
 };

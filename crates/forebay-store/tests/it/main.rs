@@ -1,3 +1,4 @@
 //! Integration tests, through the public door.
 
+mod crash;
 mod disk;

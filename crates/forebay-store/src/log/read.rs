@@ -1,0 +1,122 @@
+//! Reading contents back: from frames still in memory, else from disk a block at a time.
+
+use bytes::Bytes;
+
+use super::Log;
+use crate::{
+    disk::{AlignedBuf, Disk, FileName},
+    error::ContentError,
+    queue::Content,
+    record::{CONTENT_HEAD, ContentRef, read_content},
+};
+
+/// What is read at once, so that a queue that drains in order reads its segment in order.
+const BLOCK: u64 = 128 << 10;
+const BLOCKS: usize = 4;
+
+/// Blocks read last. One may be older than what was since written to it, so a content that does
+/// not check in it is read anew.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    blocks: Vec<Block>,
+    next: usize,
+}
+
+#[derive(Debug)]
+struct Block {
+    segment: u32,
+    offset: u64,
+    buf: AlignedBuf,
+}
+
+impl Cache {
+    fn find(&self, segment: u32, offset: u64, len: usize) -> Option<&[u8]> {
+        self.blocks
+            .iter()
+            .filter(|block| block.segment == segment)
+            .find_map(|block| {
+                let at = usize::try_from(offset.checked_sub(block.offset)?).ok()?;
+                block.buf.get(at..at.checked_add(len)?)
+            })
+    }
+
+    fn keep(&mut self, block: Block) {
+        self.blocks
+            .retain(|old| (old.segment, old.offset) != (block.segment, block.offset));
+        if self.blocks.len() < BLOCKS {
+            self.blocks.push(block);
+        } else if let Some(old) = self.blocks.get_mut(self.next % BLOCKS) {
+            *old = block;
+            self.next += 1;
+        }
+    }
+}
+
+impl<D: Disk> Log<D> {
+    pub(crate) fn read_content(&mut self, at: ContentRef) -> Result<Content, ContentError> {
+        let len = CONTENT_HEAD + at.len as usize;
+        let offset = u64::from(at.offset);
+        let in_memory = self
+            .find_staged(at, len)
+            .or_else(|| self.recent.find(at.segment, at.offset, len))
+            .or_else(|| self.cache.find(at.segment, offset, len));
+        if let Some(content) = in_memory.and_then(content) {
+            return Ok(content);
+        }
+        let file = FileName::Segment(at.segment);
+        let buf = self
+            .read_block(at.segment, offset, len)
+            .map_err(|source| ContentError::Io {
+                file,
+                offset,
+                source,
+            })?;
+        let start = (offset - buf.offset) as usize;
+        let found = buf.buf.get(start..start + len).and_then(content);
+        if len as u64 <= BLOCK {
+            self.cache.keep(buf);
+        }
+        found.ok_or(ContentError::Damaged { file, offset })
+    }
+
+    fn find_staged(&self, at: ContentRef, len: usize) -> Option<&[u8]> {
+        self.open.iter().chain(&self.sealed).find_map(|staged| {
+            let start = at.offset.checked_sub(staged.offset)? as usize;
+            staged
+                .buf
+                .get(start..start + len)
+                .filter(|_| staged.segment == at.segment)
+        })
+    }
+
+    /// Reads the block around some bytes, or more where they cross its end.
+    fn read_block(&mut self, segment: u32, offset: u64, len: usize) -> std::io::Result<Block> {
+        let file_len = self
+            .segments
+            .get(segment)
+            .map_or(0, |segment| u64::from(segment.len));
+        let alignment = u64::from(self.alignment);
+        let start = offset / BLOCK * BLOCK;
+        let end = (offset + len as u64).next_multiple_of(alignment);
+        if end > file_len {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        let end = end.max((start + BLOCK).min(file_len / alignment * alignment));
+        let mut buf = AlignedBuf::zeroed((end - start) as usize, self.alignment as usize);
+        self.disk
+            .read_at(FileName::Segment(segment), start, &mut buf)?;
+        Ok(Block {
+            segment,
+            offset: start,
+            buf,
+        })
+    }
+}
+
+fn content(stored: &[u8]) -> Option<Content> {
+    let (time, bytes) = read_content(stored)?;
+    Some(Content {
+        time,
+        bytes: Bytes::copy_from_slice(bytes),
+    })
+}

@@ -1,0 +1,232 @@
+//! Where the log goes on: the segment after the head, made before it is needed.
+//!
+//! Owns the life of a segment's file. Files are made with their blocks allocated, and zeros are
+//! written over them a step at a time beside the frames, because a first write to a block costs
+//! the file system a journal commit. Dead segments, oldest first, are used again instead.
+
+use std::{io, sync::Arc};
+
+use super::{Head, Log, ZEROING};
+use crate::{
+    disk::{AlignedBuf, Disk, FileName},
+    error::{CommitError, Poisoned},
+};
+
+/// Bytes of zeros in one write.
+const STEP: u32 = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct Room {
+    pub(super) head: Head,
+    /// The length of the segment after the head, if its file is ready.
+    next: Option<u32>,
+    zeroing: Option<Zeroing>,
+    /// From where in the head on the next segment is made.
+    prepare_at: u32,
+}
+
+/// A new segment, which is the next one or the head.
+#[derive(Debug)]
+struct Zeroing {
+    segment: u32,
+    at: u32,
+    len: u32,
+    in_flight: bool,
+}
+
+impl Head {
+    pub(super) fn left(&self) -> u32 {
+        self.len - self.at
+    }
+}
+
+impl Room {
+    pub(super) fn new(head: Head, next: Option<u32>) -> Self {
+        Self {
+            head,
+            next,
+            zeroing: None,
+            prepare_at: head.len / 4,
+        }
+    }
+
+    pub(super) fn zeroed(&mut self) {
+        if let Some(zeroing) = &mut self.zeroing {
+            zeroing.in_flight = false;
+            zeroing.at = (zeroing.at + STEP).min(zeroing.len);
+            if zeroing.at == zeroing.len {
+                self.zeroing = None;
+            }
+        }
+    }
+}
+
+impl<D: Disk> Log<D> {
+    /// Goes on in the next segment, which takes a frame of `need` bytes.
+    pub(super) fn roll(&mut self, need: u32) -> Result<(), CommitError> {
+        debug_assert!(self.open.is_none());
+        if self.room.next.is_none() {
+            self.prepare()?;
+        }
+        let len = self.room.next.unwrap_or_default();
+        if need > len.saturating_sub(self.alignment) {
+            let max = len.saturating_sub(self.alignment) as usize;
+            return Err(CommitError::TooLarge {
+                len: need as usize,
+                max,
+            });
+        }
+        // Zeros that are still on their way must not land on a frame.
+        while self
+            .room
+            .zeroing
+            .as_ref()
+            .is_some_and(|zeroing| zeroing.in_flight)
+        {
+            self.wait_for_one()?;
+        }
+        self.room.zeroing = None;
+        let segment = self.room.head.segment + 1;
+        self.room = Room::new(
+            Head {
+                segment,
+                len,
+                at: self.alignment,
+            },
+            None,
+        );
+        Ok(())
+    }
+
+    /// Makes the segment after the head: a dead one used again, or a new file.
+    fn prepare(&mut self) -> Result<(), CommitError> {
+        let number = self.room.head.segment + 1;
+        let name = FileName::Segment(number);
+        let len = self.options.segment_size;
+        if let Some(dead) = self.dead().filter(|&(_, dead_len)| dead_len == len) {
+            let renamed = self.disk.rename(FileName::Segment(dead.0), name);
+            renamed
+                .and_then(|()| self.disk.sync_dir())
+                .map_err(|error| self.poison("a segment could not be used again", &error))?;
+            self.stats.syncs += 1;
+            self.segments.remove_first();
+        } else {
+            match self.disk.create(name, u64::from(len)) {
+                Ok(()) => {}
+                Err(error) if is_full(&error) => return Err(CommitError::Full),
+                Err(error) => return Err(CommitError::Io(error)),
+            }
+            self.stats.syncs += 1;
+            let at = self.alignment;
+            self.room.zeroing = Some(Zeroing {
+                segment: number,
+                at,
+                len,
+                in_flight: false,
+            });
+        }
+        self.write_header(number, len)?;
+        self.segments.add(number, len);
+        self.room.next = Some(len);
+        Ok(())
+    }
+
+    /// The oldest segment and its length, if nothing needs it any more.
+    fn dead(&self) -> Option<(u32, u32)> {
+        let (number, segment) = self.segments.first()?;
+        let dead = segment.live == 0
+            && segment.emptied <= self.durable
+            && number < self.root.start.segment;
+        dead.then_some((number, segment.len))
+    }
+
+    /// Removes dead segments but for one that is used again.
+    pub(super) fn trim(&mut self) -> Result<(), Poisoned> {
+        let mut removed = false;
+        while let Some((number, len)) = self.dead() {
+            let after = self.segments.get(number + 1);
+            let another = after.is_some_and(|segment| {
+                segment.live == 0
+                    && segment.emptied <= self.durable
+                    && number + 1 < self.root.start.segment
+            });
+            if len == self.options.segment_size && !another {
+                break;
+            }
+            if len > 0 {
+                let name = FileName::Segment(number);
+                let result = self.disk.remove(name);
+                result.map_err(|error| self.poison("a dead segment stays", &error))?;
+                removed = true;
+            }
+            self.segments.remove_first();
+        }
+        if removed {
+            self.stats.syncs += 1;
+            let result = self.disk.sync_dir();
+            result.map_err(|error| self.poison("the directory could not be synced", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the next segment before it is needed.
+    pub(super) fn maintain(&mut self) -> Result<(), Poisoned> {
+        let head = self.room.head;
+        if self.room.next.is_some() || head.at < self.room.prepare_at {
+            return Ok(());
+        }
+        // Not again for every frame where it can't be done.
+        self.room.prepare_at = head.at + (head.left() / 4).max(self.alignment);
+        if self.dead().is_none() && self.free_above_low_water() < u64::from(head.len) {
+            return Ok(());
+        }
+        match self.prepare() {
+            Err(CommitError::Poisoned(poisoned)) => Err(poisoned),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn start_zeroing(&mut self) {
+        if self.outstanding >= self.disk.max_in_flight() {
+            return;
+        }
+        let Some(zeroing) = self
+            .room
+            .zeroing
+            .as_mut()
+            .filter(|zeroing| !zeroing.in_flight)
+        else {
+            return;
+        };
+        zeroing.in_flight = true;
+        let len = STEP.min(zeroing.len - zeroing.at) as usize;
+        let (name, offset) = (FileName::Segment(zeroing.segment), u64::from(zeroing.at));
+        let buf = Arc::new(AlignedBuf::zeroed(len, self.alignment as usize));
+        self.start_write(name, offset, buf, ZEROING);
+    }
+
+    fn free_above_low_water(&mut self) -> u64 {
+        let free = self.disk.free_space().unwrap_or_default();
+        free.saturating_sub(self.options.low_water)
+    }
+
+    /// Whether `len` bytes that add data leave enough room for what only takes away.
+    pub(crate) fn has_room_for_data(&mut self, len: usize) -> bool {
+        let reserve = u64::from(self.options.segment_size / 4);
+        let need = len as u64 + u64::from(self.alignment) + reserve;
+        let mut room = u64::from(self.room.head.left()) + self.room.next.map_or(0, u64::from);
+        room = room.saturating_sub(self.open.as_ref().map_or(0, |open| open.buf.len() as u64));
+        if room < need {
+            room += self.dead().map_or(0, |(_, len)| u64::from(len));
+        }
+        // A whole segment is made or none.
+        room >= need || self.free_above_low_water() >= u64::from(self.options.segment_size)
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}

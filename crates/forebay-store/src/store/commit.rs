@@ -1,0 +1,305 @@
+//! A batch becomes records of the open frame and a change in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+
+use super::{Stats, Store};
+use crate::{
+    batch::{Batch, Op},
+    disk::Disk,
+    error::CommitError,
+    flag::UserFlag,
+    index::Entry,
+    options::Access,
+    queue::Content,
+    record::{self, ContentRef},
+    state,
+    types::{List, Place, QueueId, Rowid, Seq},
+};
+
+/// The longest name of a queue: a client identifier of MQTT with room for a suffix.
+const NAME_MAX: usize = 65_600;
+
+/// What a commit was given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// Durable once [`Store::poll`] gives it or a higher one.
+    pub seq: Seq,
+    /// The rowids of the appended messages, in the order of the batch.
+    pub rowids: Vec<Rowid>,
+}
+
+/// What the checks of a batch need, kept for its allocations.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    created: BTreeMap<QueueId, Bytes>,
+    dropped: BTreeSet<QueueId>,
+    appended: BTreeMap<QueueId, u64>,
+    finished: BTreeSet<(QueueId, Rowid)>,
+    pub(super) stats: Stats,
+}
+
+/// The content that appends refer to.
+struct Named {
+    at: ContentRef,
+    /// Whether it is the last one of this frame.
+    near: bool,
+    content: Option<Content>,
+}
+
+impl<D: Disk> Store<D> {
+    /// Applies a batch in memory and stages it for writing. It is durable, and may be
+    /// acknowledged, once [`Store::poll`] gives its number.
+    ///
+    /// # Errors
+    /// When it can't be applied as a whole. Nothing of it is.
+    pub fn commit(&mut self, batch: &Batch) -> Result<Committed, CommitError> {
+        self.log.check()?;
+        if self.access == Access::Read {
+            return Err(CommitError::ReadOnly);
+        }
+        self.check(batch)?;
+        let len = batch.ops.iter().map(Op::bound).sum();
+        let max = self.log.transaction_max();
+        if len > max {
+            return Err(CommitError::TooLarge { len, max });
+        }
+        if batch.ops.iter().any(Op::adds_data) && !self.log.has_room_for_data(len) {
+            return Err(CommitError::Full);
+        }
+        self.log.reserve(len)?;
+        let mut committed = Committed {
+            seq: Seq(self.log.last_seq()),
+            rowids: Vec::new(),
+        };
+        let mut named = None;
+        for op in &batch.ops {
+            self.apply(op, &mut named, &mut committed.rowids);
+        }
+        self.scratch.stats.commits += 1;
+        self.checkpointer.note_bytes(len as u64);
+        Ok(committed)
+    }
+
+    fn apply(&mut self, op: &Op, named: &mut Option<Named>, rowids: &mut Vec<Rowid>) {
+        let Some((seq, segment, frame, buf)) = self.log.frame() else {
+            return;
+        };
+        match op {
+            Op::CreateQueue { queue, name } => {
+                record::write_create_queue(buf, *queue, name);
+                self.state.create_queue(*queue, name);
+            }
+            Op::DropQueue { queue } => {
+                record::write_drop_queue(buf, *queue);
+                self.state.drop_queue(&mut self.log.segments, *queue, seq);
+            }
+            Op::Content { time, bytes } => {
+                let offset = frame + record::write_content(buf, *time, bytes) as u32;
+                let at = ContentRef {
+                    segment,
+                    offset,
+                    len: bytes.len() as u32,
+                };
+                let content = Some(Content {
+                    time: *time,
+                    bytes: bytes.clone(),
+                });
+                *named = Some(Named {
+                    at,
+                    near: true,
+                    content,
+                });
+            }
+            Op::ContentOf { queue, rowid } => {
+                let queue = self.state.queues.get(*queue);
+                *named = queue.and_then(|queue| {
+                    let at = queue.get(*rowid)?.content();
+                    Some(Named {
+                        at,
+                        near: false,
+                        content: queue.content(*rowid).cloned(),
+                    })
+                });
+            }
+            Op::Append {
+                queue,
+                flag,
+                packet_id,
+                note,
+                place,
+            } => {
+                let Some(named) = named else { return };
+                let Some(rowid) = self.state.queues.get(*queue).map(|queue| queue.next) else {
+                    return;
+                };
+                let entry = Entry::new(named.at, flag.with_pending(true), *packet_id);
+                record::write_entry(buf, *queue, rowid, &entry, named.near, note);
+                let content = if *place == Place::Queued {
+                    None
+                } else {
+                    named.content.clone()
+                };
+                let segments = &mut self.log.segments;
+                self.state
+                    .append(segments, *queue, entry, note, *place, content);
+                self.scratch.stats.appended += 1;
+                rowids.push(rowid);
+            }
+            Op::SetFlag {
+                queue,
+                rowid,
+                flag,
+                packet_id,
+            } => {
+                let flag = flag.with_pending(true);
+                record::write_flag(buf, *queue, *rowid, flag, *packet_id);
+                if let Some(queue) = self.state.queues.get_mut(*queue) {
+                    queue.set_flag(*rowid, flag, *packet_id);
+                }
+            }
+            Op::Finish {
+                queue,
+                rowid,
+                outcome,
+            } => {
+                record::write_finish(buf, *queue, *rowid, *outcome);
+                self.state
+                    .finish(&mut self.log.segments, *queue, *rowid, seq);
+                self.scratch.stats.finished += 1;
+            }
+            Op::Put { table, key, value } => {
+                record::write_put(buf, *table, key, value);
+                self.state.tables.put(*table, key.clone(), value.clone());
+            }
+            Op::Delete { table, key } => {
+                record::write_delete(buf, *table, key);
+                self.state.tables.delete(*table, key);
+            }
+        }
+    }
+
+    /// Whether every operation can be applied after those before it.
+    fn check(&mut self, batch: &Batch) -> Result<(), CommitError> {
+        self.scratch.clear();
+        let mut named = false;
+        for op in &batch.ops {
+            match op {
+                Op::CreateQueue { queue, name } => self.check_new(*queue, name)?,
+                Op::DropQueue { queue } => {
+                    self.check_queue(*queue)?;
+                    self.scratch.created.remove(queue);
+                    self.scratch.appended.remove(queue);
+                    self.scratch.dropped.insert(*queue);
+                }
+                Op::Content { .. } => named = true,
+                Op::ContentOf { queue, rowid } => {
+                    self.check_pending(*queue, *rowid)?;
+                    named = true;
+                }
+                Op::Append { queue, .. } => {
+                    self.check_queue(*queue)?;
+                    if !named {
+                        return Err(CommitError::NoContent);
+                    }
+                    *self.scratch.appended.entry(*queue).or_default() += 1;
+                }
+                Op::SetFlag { queue, rowid, .. } => self.check_pending(*queue, *rowid)?,
+                Op::Finish { queue, rowid, .. } => {
+                    self.check_pending(*queue, *rowid)?;
+                    self.scratch.finished.insert((*queue, *rowid));
+                }
+                Op::Put { table, .. } | Op::Delete { table, .. } => {
+                    if !state::is_free_table(*table) {
+                        return Err(CommitError::ReservedTable { table: table.0 });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_new(&mut self, queue: QueueId, name: &Bytes) -> Result<(), CommitError> {
+        if name.len() > NAME_MAX {
+            return Err(CommitError::NameTooLong {
+                len: name.len(),
+                max: NAME_MAX,
+            });
+        }
+        let named = self.state.queues.by_name(name).map(|it| it.id);
+        let known = named.filter(|id| !self.scratch.dropped.contains(id));
+        let fresh = self
+            .scratch
+            .created
+            .iter()
+            .find(|(_, it)| *it == name)
+            .map(|(id, _)| *id);
+        let numbered = self.state.queues.get(queue).map(|it| it.id);
+        if let Some(queue) = known.or(fresh).or(numbered) {
+            return Err(CommitError::QueueExists { queue });
+        }
+        self.scratch.created.insert(queue, name.clone());
+        Ok(())
+    }
+
+    fn check_queue(&self, queue: QueueId) -> Result<(), CommitError> {
+        let scratch = &self.scratch;
+        let there = self.state.queues.get(queue).is_some() && !scratch.dropped.contains(&queue);
+        let there = there || scratch.created.contains_key(&queue);
+        if there {
+            Ok(())
+        } else {
+            Err(CommitError::NoQueue { queue })
+        }
+    }
+
+    fn check_pending(&self, queue: QueueId, rowid: Rowid) -> Result<(), CommitError> {
+        self.check_queue(queue)?;
+        let known = self.state.queues.get(queue);
+        let next = known.map_or(1, |it| it.next);
+        let appended = self
+            .scratch
+            .appended
+            .get(&queue)
+            .copied()
+            .unwrap_or_default();
+        let pending = known.is_some_and(|it| it.is_pending(rowid))
+            || (next..next + appended).contains(&rowid);
+        if pending && !self.scratch.finished.contains(&(queue, rowid)) {
+            Ok(())
+        } else {
+            Err(CommitError::NotPending { queue, rowid })
+        }
+    }
+
+    /// Sets the flag of a pending message by itself.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub fn save_flag(
+        &mut self,
+        queue: QueueId,
+        rowid: Rowid,
+        flag: UserFlag,
+        packet_id: u16,
+    ) -> Result<Committed, CommitError> {
+        let mut batch = Batch::new();
+        batch.set_flag(queue, rowid, flag, packet_id);
+        self.commit(&batch)
+    }
+
+    /// The list that a message is in, if it is in one.
+    pub fn list_of(&self, queue: QueueId, rowid: Rowid) -> Option<List> {
+        self.state.queues.get(queue)?.list_of(rowid)
+    }
+}
+
+impl Scratch {
+    fn clear(&mut self) {
+        self.created.clear();
+        self.dropped.clear();
+        self.appended.clear();
+        self.finished.clear();
+    }
+}

@@ -102,6 +102,11 @@ impl Batch {
         self.ops.is_empty()
     }
 
+    /// Takes everything out and keeps the memory for the next use.
+    pub fn clear(&mut self) {
+        self.ops.clear();
+    }
+
     /// Makes a queue under a number from [`Store::next_queue_id`](crate::Store::next_queue_id).
     /// The name is any bytes, at most 65,600 of them.
     pub fn create_queue(&mut self, queue: QueueId, name: impl Into<Bytes>) -> &mut Self {

@@ -1,5 +1,11 @@
 //! Integration tests, through the public door.
 
+#![allow(
+    clippy::indexing_slicing,
+    clippy::needless_range_loop,
+    reason = "helpers of tests may panic"
+)]
+
 mod crash;
 mod disk;
 mod queue;

@@ -9,7 +9,7 @@ fn options() -> Options {
     Options {
         low_water: 0,
         segment_size: 64 * 512,
-        transaction_max: 12 << 10,
+        transaction_max: 24 << 10,
         ..Options::default()
     }
 }
@@ -217,7 +217,7 @@ fn a_batch_that_cannot_be_applied_changes_nothing() {
 
     let mut batch = Batch::new();
     batch
-        .content(1, vec![0; 13_000])
+        .content(1, vec![0; 26_000])
         .append(queue, UserFlag::default(), 0, "", Place::ByRule);
     assert!(matches!(
         store.commit(&batch),

@@ -19,8 +19,13 @@ pub(crate) struct Clock {
 impl Clock {
     /// A clock that starts at the wall clock's reading.
     pub(crate) fn start() -> Self {
-        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self { origin: Instant::default().after(wall), start: tokio::time::Instant::now() }
+        let wall = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            origin: Instant::default().after(wall),
+            start: tokio::time::Instant::now(),
+        }
     }
 
     /// The instant that is now.
@@ -33,7 +38,9 @@ impl Clock {
         // A deadline years away is as good as one a month away, and can't overflow.
         const FAR: Duration = Duration::from_hours(30 * 24);
         let wait = instant.since(self.origin);
-        self.start.checked_add(wait).unwrap_or_else(|| tokio::time::Instant::now() + FAR)
+        self.start
+            .checked_add(wait)
+            .unwrap_or_else(|| tokio::time::Instant::now() + FAR)
     }
 }
 

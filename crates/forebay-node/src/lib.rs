@@ -5,8 +5,17 @@
 //! never what.
 
 pub mod bench;
+pub mod broker;
 pub mod client;
 mod clock;
+mod disk_thread;
+mod metrics;
+mod net;
+
+/// The page `docs/metrics.md`.
+pub use metrics::document as metrics_document;
 
 /// What a broker is told.
 pub use forebay_proto::{Anonymous, Limits};
+/// How its store writes.
+pub use forebay_store::Driver;

@@ -96,6 +96,8 @@ pub struct Broker {
     /// Content in it, bytes.
     ops_bytes: usize,
     last_seq: Seq,
+    /// The last commit known to be on disk.
+    durable: Seq,
     /// What leaves once a commit is durable, in order.
     waiting: VecDeque<(Seq, Effect)>,
     /// Sessions that have room in their window and messages on disk.
@@ -122,6 +124,7 @@ impl Broker {
             ops: Vec::new(),
             ops_bytes: 0,
             last_seq: Seq(0),
+            durable: Seq(0),
             waiting: VecDeque::new(),
             promote: BTreeSet::new(),
             outputs: VecDeque::new(),
@@ -168,7 +171,7 @@ impl Broker {
             Packet::PubComp(ack) => self.pubcomp(session, &ack, now),
             Packet::Subscribe(packet) => self.subscribe(connection, session, &packet, now),
             Packet::Unsubscribe(packet) => self.unsubscribe(connection, session, &packet, now),
-            Packet::PingReq => self.transmit(connection, Packet::PingResp),
+            Packet::PingReq => return self.ping(connection, now),
             Packet::Disconnect(packet) => self.disconnect(connection, session, &packet, now),
             // [MQTT-3.1.0-2] for the first, [MQTT-4.12.0-6] for AUTH without a method; the rest
             // only a server sends.
@@ -179,6 +182,25 @@ impl Broker {
             | Packet::UnsubAck(_)
             | Packet::PingResp => self.close(connection, ReasonCode::PROTOCOL_ERROR, now),
         }
+        let decided = self.decided();
+        if let Some(peer) = self.connections.get_mut(&connection) {
+            peer.decided = decided;
+        }
+    }
+
+    /// A client that has this answer knows that all it sent before is on disk; one that sent
+    /// nothing has it at once, however slow the disk is.
+    fn ping(&mut self, connection: ConnectionId, now: Instant) {
+        let waits = self
+            .connections
+            .get(&connection)
+            .is_some_and(|it| it.decided > self.durable);
+        let answer = Effect::Transmit(connection, Packet::PingResp);
+        if waits {
+            self.after_commit(answer, now);
+        } else {
+            self.run(answer, now);
+        }
     }
 
     /// Takes the news that a connection is gone: closed by its peer, reset, or timed out below.
@@ -188,6 +210,7 @@ impl Broker {
 
     /// Takes the news that every commit up to `seq` is on disk, and lets go what waited for it.
     pub fn handle_durable(&mut self, seq: Seq, now: Instant) {
+        self.durable = self.durable.max(seq);
         while self.waiting.front().is_some_and(|(at, _)| *at <= seq) {
             if let Some((_, effect)) = self.waiting.pop_front() {
                 self.run(effect, now);

@@ -44,7 +44,7 @@ impl Default for Limits {
         Self {
             max_connections: 100_000,
             max_sessions: 1_000_000,
-            max_packet_size: 1024 * 1024,
+            max_packet_size: 4 * 1024 * 1024,
             receive_maximum: 256,
             max_inflight: 256,
             max_queued_messages: 1_000_000,

@@ -116,7 +116,7 @@ pub(crate) struct Broker {
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// Where to listen for MQTT; port 0 takes a free one [default: 127.0.0.1:1883]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", overrides_with = "listen")]
     pub(crate) listen: Option<SocketAddr>,
     /// Where to serve metrics over HTTP [default: nowhere; `up`: 127.0.0.1:9464]
     #[arg(long, value_name = "ADDRESS")]

@@ -6,7 +6,6 @@
 use std::{fmt, process::ExitCode};
 
 /// Why a run ended without success.
-#[allow(dead_code, reason = "the broker is not linked in yet")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The peer refused something, or a check found a fault.

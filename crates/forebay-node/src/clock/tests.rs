@@ -8,7 +8,7 @@ fn a_deadline_is_reached_exactly_when_the_clock_shows_it() {
     let wanted = clock.now().after(Duration::from_millis(1500));
     let wait = clock.deadline(wanted) - tokio::time::Instant::now();
     assert!(wait <= Duration::from_millis(1500), "{wait:?}");
-    assert!(wait > Duration::from_millis(1000), "{wait:?}");
+    assert!(wait > Duration::from_secs(1), "{wait:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::{
     broker::{Broker, Op, Output},
     id::{ConnectionId, Seq, SessionId},
     packet::Packet,
+    reason::ReasonCode,
     time::Instant,
 };
 
@@ -12,6 +13,8 @@ use crate::{
 pub(super) enum Effect {
     /// A packet leaves.
     Transmit(ConnectionId, Packet),
+    /// A connection that its client ended is closed: what it said before is on disk.
+    Close(ConnectionId),
     /// A session that is new has its queues: its CONNACK leaves.
     Connected(SessionId, u64),
 }
@@ -27,11 +30,17 @@ impl Broker {
 
     /// Lets `effect` happen once everything decided so far is durable: at once if it is.
     pub(super) fn after_commit(&mut self, effect: Effect, now: Instant) {
-        let open = (!self.ops.is_empty()).then_some(Seq(self.last_seq.0 + 1));
-        match open.or_else(|| self.waiting.back().map(|(seq, _)| *seq)) {
-            Some(seq) => self.waiting.push_back((seq, effect)),
-            None => self.run(effect, now),
+        let decided = self.decided();
+        if decided > self.durable {
+            self.waiting.push_back((decided, effect));
+        } else {
+            self.run(effect, now);
         }
+    }
+
+    /// The commit that holds all that was decided so far.
+    pub(super) fn decided(&self) -> Seq {
+        Seq(self.last_seq.0 + u64::from(!self.ops.is_empty()))
     }
 
     pub(super) fn run(&mut self, effect: Effect, now: Instant) {
@@ -43,6 +52,10 @@ impl Broker {
                 peer.answered(&packet);
                 self.stats.count_sent(&packet);
                 self.transmit(connection, packet);
+            }
+            Effect::Close(connection) => {
+                let reason = ReasonCode::SUCCESS;
+                self.outputs.push_back(Output::Close { connection, reason });
             }
             Effect::Connected(session, epoch) => {
                 if self

@@ -4,9 +4,8 @@ use alloc::collections::VecDeque;
 
 use crate::{
     broker::Peer,
-    id::SessionId,
-    packet::encoded_len,
-    packet::{Packet, Version},
+    id::{Seq, SessionId},
+    packet::{Packet, Version, encoded_len},
     time::Instant,
 };
 
@@ -36,6 +35,8 @@ pub(super) struct Connection {
     pub(super) max_packet_size: u32,
     /// QoS 1 and 2 messages of the client that are not answered to the end.
     pub(super) unacknowledged: u32,
+    /// The commit that holds all that its packets decided.
+    pub(super) decided: Seq,
     /// Packets that came before the CONNACK was sent.
     early: VecDeque<Packet>,
     early_bytes: u32,
@@ -52,6 +53,7 @@ impl Connection {
             watched_until: None,
             max_packet_size: u32::MAX,
             unacknowledged: 0,
+            decided: Seq(0),
             early: VecDeque::new(),
             early_bytes: 0,
         }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::{
-    broker::{Broker, Op, Table, persist, state},
+    broker::{Broker, Op, Table, commit::Effect, persist, state},
     id::{ConnectionId, SessionId},
     packet::{DecodeError, Disconnect, Version},
     reason::ReasonCode,
@@ -63,10 +63,8 @@ impl Broker {
                 key,
             });
         }
-        let reason = ReasonCode::SUCCESS;
-        self.outputs
-            .push_back(super::Output::Close { connection, reason });
         self.forget(connection, now);
+        self.after_commit(Effect::Close(connection), now);
     }
 
     /// Drops a connection; its session goes on without it, or ends.

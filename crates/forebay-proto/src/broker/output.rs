@@ -50,7 +50,7 @@ pub enum Output {
         session: SessionId,
         /// To be handed back; an answer with an older one is ignored.
         epoch: u64,
-        /// The most OUT messages to load, those with a packet identifier apart.
+        /// The most OUT messages to load; those with a packet identifier are loaded all the same.
         window: u16,
     },
     /// Load the next `count` queued messages of the OUT queue and answer with

@@ -23,6 +23,11 @@ impl Broker {
         packet: &Subscribe,
         now: Instant,
     ) {
+        // [MQTT-4.7.3-1]
+        if packet.filters.iter().any(|(filter, _)| filter.is_empty()) {
+            self.close(connection, ReasonCode::PROTOCOL_ERROR, now);
+            return;
+        }
         let identifier = packet.properties.subscription_identifiers().next();
         let mut reasons = Vec::with_capacity(packet.filters.len());
         let mut replay = Vec::new();

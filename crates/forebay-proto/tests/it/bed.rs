@@ -293,10 +293,13 @@ impl Bed {
     }
 
     pub(crate) fn open(&mut self) -> ConnectionId {
+        self.open_from(Peer { loopback: true })
+    }
+
+    pub(crate) fn open_from(&mut self, peer: Peer) -> ConnectionId {
         self.last_connection += 1;
         let connection = ConnectionId(self.last_connection);
-        self.broker
-            .handle_open(connection, Peer { loopback: true }, self.now);
+        self.broker.handle_open(connection, peer, self.now);
         self.drain();
         connection
     }

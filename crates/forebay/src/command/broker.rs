@@ -1,10 +1,17 @@
 //! `forebay broker` and `forebay up`.
 
+use std::net::SocketAddr;
+
+use forebay_node::{
+    Anonymous, Driver,
+    broker::{Config, Ready, RunError, run as run_broker},
+};
+
 use crate::{
-    cli,
+    cli::{self, DiskDriver},
     config::{self, Flags},
-    exit::{Exit, Failure},
-    logging,
+    exit::{Exit, Failure, chain},
+    logging, output,
 };
 
 /// Runs a broker until it is told to stop.
@@ -20,5 +27,106 @@ pub(crate) fn run(flags: cli::Broker, up: bool) -> Result<(), Failure> {
     if let Some(file) = file {
         tracing::info!(file = %file.display(), "configuration read");
     }
-    Err(Failure::new(Exit::Internal, "this build has no broker"))
+    let told = config.broker;
+    let mut config = Config::new(told.data_dir.value.clone(), vec![told.listen.value]);
+    config.metrics = told.metrics.value;
+    config.driver = driver(told.disk_driver.value);
+    config.broker.limits = told.limits.values;
+    config.broker.anonymous = if told.allow_anonymous.value {
+        Anonymous::Anywhere
+    } else {
+        Anonymous::Loopback
+    };
+    run_broker(&config, |ready| {
+        let text = if up {
+            welcome(ready, &config)
+        } else {
+            addresses(ready)
+        };
+        if let Err(failure) = output::line(&text) {
+            tracing::warn!(error = failure.message, "nobody reads the addresses");
+        }
+    })
+    .map_err(|error| Failure::new(exit(&error), told_why(&error)))
+}
+
+/// `ready` and every address, on one line for scripts to wait for.
+fn addresses(ready: &Ready) -> String {
+    let mqtt = ready.listen.iter().map(|at| format!("mqtt={at}"));
+    let metrics = ready.metrics.iter().map(|at| format!("metrics={at}"));
+    let words: Vec<String> = ["ready".to_owned()]
+        .into_iter()
+        .chain(mqtt)
+        .chain(metrics)
+        .collect();
+    words.join(" ")
+}
+
+/// What listens where, and what to try.
+fn welcome(ready: &Ready, config: &Config) -> String {
+    let port = ready.listen.first().map_or(0, SocketAddr::port);
+    let mqtt = ready
+        .listen
+        .iter()
+        .map(|at| format!("  MQTT 5 and 3.1.1  {at}"));
+    let metrics = ready
+        .metrics
+        .iter()
+        .map(|at| format!("  metrics           http://{at}/metrics"));
+    let lines: Vec<String> = [addresses(ready), String::new()]
+        .into_iter()
+        .chain(mqtt)
+        .chain(metrics)
+        .chain([
+            format!("  data              {}", config.dir.display()),
+            String::new(),
+            "Try, from another terminal:".to_owned(),
+            format!("  forebay sub -p {port} -t 'plant/#' -q 1 -i shift -c"),
+            format!("  forebay pub -p {port} -t plant/line1 -m hello -q 1"),
+            "Stop the first, publish again, start it again: nothing is lost. Ctrl-C stops all."
+                .to_owned(),
+        ])
+        .collect();
+    lines.join("\n")
+}
+
+const fn driver(wanted: DiskDriver) -> Driver {
+    match wanted {
+        DiskDriver::Auto | DiskDriver::IoUring => Driver::IoUring,
+        DiskDriver::Pwritev2 => Driver::Pwritev2,
+        DiskDriver::Fdatasync => Driver::Fdatasync,
+    }
+}
+
+fn exit(error: &RunError) -> Exit {
+    match error {
+        RunError::AddressInUse { .. } | RunError::Listen { .. } => Exit::Unavailable,
+        RunError::DataDir { .. } | RunError::Poisoned { .. } => Exit::Io,
+        RunError::Locked { .. } => Exit::Locked,
+        RunError::Damaged { .. }
+        | RunError::NewerFormat { .. }
+        | RunError::Store { .. }
+        | RunError::Row { .. } => Exit::Data,
+        RunError::System { .. } | _ => Exit::Internal,
+    }
+}
+
+/// What went wrong, and what to do about it.
+fn told_why(error: &RunError) -> String {
+    let cure = match error {
+        RunError::AddressInUse { .. } => "stop what listens there, or give another --listen",
+        RunError::Listen { .. } => "correct the address, or the rights to it",
+        RunError::DataDir { .. } => "correct the path or its rights; nothing was deleted",
+        RunError::Locked { .. } => "stop that process first, or give another --data-dir",
+        RunError::Damaged { .. } => {
+            "nothing was changed; keep a copy of the directory before anything is tried"
+        }
+        RunError::NewerFormat { .. } => "use the newer release; nothing was changed",
+        RunError::Store { .. } | RunError::Row { .. } => "nothing was changed",
+        RunError::Poisoned { .. } => {
+            "nothing was acknowledged since; look at the disk, then start again"
+        }
+        RunError::System { .. } | _ => "look at the limits of the system",
+    };
+    format!("{}\n{cure}", chain(error))
 }

@@ -112,7 +112,7 @@ table! {
         /// Sessions kept, connected or not; one more is refused with 0x97 (3.1.1: 3).
         max_sessions: i64, "number", "`1000000`", "100000";
         /// The largest packet taken, bytes; a larger one ends its connection with 0x95.
-        max_packet_size: i64, "bytes", "`1048576`", "65536";
+        max_packet_size: i64, "bytes", "`4194304`", "65536";
         /// QoS 1 and 2 messages that a client may have unacknowledged; one more ends its
         /// connection with 0x93 (MQTT 5).
         receive_maximum: i64, "number", "`256`", "100";

@@ -84,7 +84,6 @@ pub(crate) struct Broker {
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     /// What the broker is given.
-    #[allow(dead_code, reason = "the broker is not linked in yet")]
     pub(crate) values: forebay_node::Limits,
     /// The same, with their origin.
     lines: Vec<Line>,

@@ -34,9 +34,9 @@ fn unacknowledged_messages_come_again_with_dup_in_order_under_the_same_identifie
             ]
         );
         if crash {
-            bed.crash()
+            bed.crash();
         } else {
-            bed.cut(subscriber)
+            bed.cut(subscriber);
         }
         let (subscriber, present) = bed.connect(durable("s"));
         assert!(present);
@@ -54,9 +54,9 @@ fn after_pubrec_only_pubrel_comes_again() {
         bed.take(subscriber);
         bed.send(subscriber, Packet::PubRec(ack(1)));
         if crash {
-            bed.crash()
+            bed.crash();
         } else {
-            bed.cut(subscriber)
+            bed.cut(subscriber);
         }
         let (subscriber, _) = bed.connect(durable("s"));
         let again = shown(&bed.take(subscriber));

@@ -1,7 +1,8 @@
 //! Sessions, wills, retained messages and time.
 
 use forebay_proto::{
-    Connect, Disconnect, Packet, PropertiesBuilder, Property, QoS, ReasonCode, Version, WillMessage,
+    Anonymous, Config, Connect, Disconnect, Packet, Peer, PropertiesBuilder, Property, QoS,
+    ReasonCode, Version, WillMessage,
 };
 
 use crate::bed::{Bed, durable, publish, shown, text};
@@ -254,4 +255,27 @@ fn a_graceful_stop_tells_every_client_and_keeps_every_session() {
     bed.crash();
     let (_, present) = bed.connect(durable("c"));
     assert!(present);
+}
+
+#[test]
+fn an_anonymous_client_from_elsewhere_is_refused_unless_all_are_allowed() {
+    for version in [Version::V3_1_1, Version::V5] {
+        let connect = || Connect {
+            version,
+            ..durable("c")
+        };
+        for (anonymous, code) in [(Anonymous::Loopback, 0x87), (Anonymous::Anywhere, 0)] {
+            let mut bed = Bed::with(Config {
+                anonymous,
+                ..Config::default()
+            });
+            let connection = bed.open_from(Peer { loopback: false });
+            bed.send(connection, Packet::Connect(Box::new(connect())));
+            let answer = bed.take(connection);
+            let [Packet::ConnAck(answer)] = answer.as_slice() else {
+                panic!("{answer:?}");
+            };
+            assert_eq!(answer.reason.0, code);
+        }
+    }
 }

@@ -1,0 +1,80 @@
+//! What a broker is started with.
+//!
+//! Owns [`Config`] and [`Limits`], validated values only: where they come from is the binary's
+//! matter. Units: bytes, durations.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use forebay_store::{Driver, OsOptions};
+
+/// What a broker is started with.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// The directory of the store; made where it doesn't exist.
+    pub dir: PathBuf,
+    /// The fastest way to write that is tried; those after it follow where it is refused.
+    pub driver: Driver,
+    /// Where to listen for MQTT over TCP; port 0 takes a free one.
+    pub listen: Vec<SocketAddr>,
+    /// Where to serve metrics and health over HTTP.
+    pub metrics: Option<SocketAddr>,
+    /// What the broker machine allows.
+    pub broker: forebay_proto::Config,
+    /// How the store is kept.
+    pub store: forebay_store::Options,
+    /// What the driver allows.
+    pub limits: Limits,
+}
+
+impl Config {
+    /// A broker on `dir` that listens at `listen`, with the default limits.
+    pub fn new(dir: PathBuf, listen: Vec<SocketAddr>) -> Self {
+        Self {
+            dir,
+            driver: OsOptions::default().driver,
+            listen,
+            metrics: None,
+            broker: forebay_proto::Config::default(),
+            store: forebay_store::Options::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What the driver allows a client and itself.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Open connections; one more is closed before it is read from. Above the machine's limit, so
+    /// that a client beyond that one can be told.
+    pub connections: usize,
+    /// Bytes that wait to be sent to one client, beyond which QoS 0 messages to it are dropped.
+    pub outgoing_bytes: usize,
+    /// Bytes that wait to be sent to one client, beyond which it is disconnected; what it has
+    /// not acknowledged is sent when it comes back.
+    pub outgoing_bytes_max: usize,
+    /// How long a client may read nothing while something waits for it.
+    pub write_stall: Duration,
+    /// How long a connection that is being closed may take to send what is left and to hang up.
+    pub close: Duration,
+    /// Bytes of commits that are not durable yet, beyond which reading from the clients that
+    /// cause them pauses.
+    pub backlog_bytes: u64,
+    /// How long a stop may take to finish what was received.
+    pub stop: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 101_000,
+            outgoing_bytes: 4 * 1024 * 1024,
+            outgoing_bytes_max: 64 * 1024 * 1024,
+            write_stall: Duration::from_secs(30),
+            close: Duration::from_secs(2),
+            backlog_bytes: 32 * 1024 * 1024,
+            stop: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! From start to stop.
+//!
+//! Owns [`run`]: opens the store, restores the machine, listens, says that it is ready, and
+//! blocks until it is stopped or the store is lost. A stop first makes durable and answers what
+//! was received, then says goodbye to every client, then ends the disk thread.
+
+use std::{cell::RefCell, future::poll_fn, io, net::SocketAddr, rc::Rc, sync::Arc};
+
+use forebay_store::{Disk, OsDisk, OsOptions, Poisoned};
+use tokio::{
+    net::TcpListener,
+    sync::{Notify, mpsc, oneshot},
+    task::{JoinError, JoinHandle, LocalSet, spawn_local},
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{
+    config::Config,
+    connection,
+    error::RunError,
+    restore::{self, Restored},
+    shard::Shard,
+};
+use crate::{
+    clock::Clock,
+    disk_thread::{DiskThread, Link},
+    metrics,
+    net::listener,
+};
+
+/// Scrapes that may wait at once.
+const SCRAPES: usize = 4;
+
+/// Ends a running broker from any thread.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<Notify>);
+
+impl Stop {
+    /// Has the broker stop in good order; [`run`] then returns.
+    pub fn stop(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// What a broker says once it serves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Ready {
+    /// Where it listens for MQTT, in the order of the configuration.
+    pub listen: Vec<SocketAddr>,
+    /// Where it serves metrics and health.
+    pub metrics: Option<SocketAddr>,
+    /// Stops it.
+    pub stop: Stop,
+}
+
+/// Runs a broker on the directory of `config` until it gets SIGTERM or SIGINT, calling `on_ready`
+/// once everything listens.
+///
+/// # Errors
+/// [`RunError`], by what there is to do about it. After [`RunError::Poisoned`] the process must
+/// end, and should say so with its exit code.
+pub fn run(config: &Config, on_ready: impl FnOnce(&Ready)) -> Result<(), RunError> {
+    let data_dir = |source| RunError::DataDir {
+        path: config.dir.clone(),
+        source,
+    };
+    let options = OsOptions {
+        driver: config.driver,
+        ..OsOptions::default()
+    };
+    let disk = OsDisk::open(&config.dir, options).map_err(data_dir)?;
+    tracing::info!(dir = %config.dir.display(), driver = %disk.driver(), "store");
+    for (driver, error) in disk.refused() {
+        tracing::info!(%driver, %error, "a faster way to write is refused");
+    }
+    let stop = Stop::default();
+    run_until(disk, config, &stop, stop_signal(stop.clone()), on_ready)
+}
+
+/// Runs a broker on `disk` until it is stopped through [`Ready::stop`]; signals are left alone.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_on<D: Disk>(
+    disk: D,
+    config: &Config,
+    on_ready: impl FnOnce(&Ready),
+) -> Result<(), RunError> {
+    run_until(
+        disk,
+        config,
+        &Stop::default(),
+        std::future::pending(),
+        on_ready,
+    )
+}
+
+/// Turns the first SIGTERM or SIGINT into a stop.
+async fn stop_signal(stop: Stop) -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
+        _ = interrupt.recv() => tracing::info!("SIGINT: stopping"),
+    }
+    stop.stop();
+    Ok(())
+}
+
+fn run_until<D: Disk>(
+    disk: D,
+    config: &Config,
+    stop: &Stop,
+    signals: impl Future<Output = io::Result<()>> + 'static,
+    on_ready: impl FnOnce(&Ready),
+) -> Result<(), RunError> {
+    let system = |source| RunError::System { source };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(system)?;
+    let _entered = runtime.enter();
+    // Bound first: an address in use is told before a large store is read.
+    let sockets = Sockets::bind(config)?;
+    let clock = Clock::start();
+    let packet_bytes = config.broker.limits.max_packet_size;
+    let Restored {
+        machine,
+        store,
+        queues,
+    } = restore::open(disk, config, &clock)?;
+    let link = Arc::new(Link::default());
+    // What is on its way may be as much as the backlog, but not more than a store of small
+    // segments can spare.
+    let margin = config
+        .limits
+        .backlog_bytes
+        .min(u64::from(config.store.segment_size / 8));
+    let thread =
+        DiskThread::start(store, queues, Arc::clone(&link), margin as usize).map_err(system)?;
+    let shard = Shard::new(machine, packet_bytes, clock, config.limits, link);
+    let shard = Rc::new(RefCell::new(shard));
+    shard.borrow_mut().start();
+
+    let local = LocalSet::new();
+    let ended = local.block_on(&runtime, async {
+        let turns = spawn_local(turns(Rc::clone(&shard)));
+        spawn_local(async move {
+            if let Err(error) = signals.await {
+                tracing::warn!(%error, "signals are not handled");
+            }
+        });
+        let ready = sockets.ready(stop.clone());
+        let accepting = sockets.serve(&shard);
+        on_ready(&ready);
+        tokio::select! {
+            error = turns => Err(lost(error)),
+            () = async {
+                stop.0.notified().await;
+                accepting.iter().for_each(JoinHandle::abort);
+                wind_down(&shard).await;
+            } => Ok(()),
+        }
+    });
+    // The tasks hold sockets; no byte may leave after this.
+    drop(local);
+    drop(shard);
+    let written = thread.stop();
+    ended?;
+    written.map_err(|source| RunError::Poisoned { source })
+}
+
+/// What the end of the turns means.
+fn lost(ended: Result<Poisoned, JoinError>) -> RunError {
+    match ended {
+        Ok(source) => RunError::Poisoned { source },
+        Err(panicked) => RunError::System {
+            source: io::Error::other(panicked),
+        },
+    }
+}
+
+/// Takes turns until the store is lost.
+async fn turns(shard: Rc<RefCell<Shard>>) -> Poisoned {
+    let mut timer = std::pin::pin!(sleep_until(Instant::now()));
+    poll_fn(|cx| shard.borrow_mut().poll_turn(timer.as_mut(), cx)).await
+}
+
+/// Finishes what was received, then says goodbye.
+async fn wind_down(shard: &RefCell<Shard>) {
+    let (limits, settled) = {
+        let mut shard = shard.borrow_mut();
+        shard.stop_reading();
+        (shard.limits, Rc::clone(&shard.settled))
+    };
+    let until = async |done: fn(&Shard) -> bool| {
+        while !done(&shard.borrow()) {
+            settled.notified().await;
+        }
+    };
+    if timeout(limits.stop, until(Shard::is_durable))
+        .await
+        .is_err()
+    {
+        tracing::warn!("the disk is too slow: what is not acknowledged is left");
+    }
+    shard.borrow_mut().stop();
+    if timeout(2 * limits.close, until(Shard::is_deserted))
+        .await
+        .is_err()
+    {
+        tracing::info!("some clients did not hang up");
+    }
+    if timeout(limits.stop, until(Shard::is_durable))
+        .await
+        .is_err()
+    {
+        tracing::warn!("the disk is too slow: the end of some sessions is left");
+    }
+}
+
+/// Everything that listens.
+struct Sockets {
+    listen: Vec<(TcpListener, SocketAddr)>,
+    metrics: Option<(TcpListener, SocketAddr)>,
+}
+
+impl Sockets {
+    fn bind(config: &Config) -> Result<Self, RunError> {
+        let bind = |address: SocketAddr| {
+            let bound = listener::bind(address).and_then(|bound| {
+                let address = bound.local_addr()?;
+                Ok((bound, address))
+            });
+            bound.map_err(|source| {
+                if source.kind() == io::ErrorKind::AddrInUse {
+                    RunError::AddressInUse { address }
+                } else {
+                    RunError::Listen { address, source }
+                }
+            })
+        };
+        Ok(Self {
+            listen: config
+                .listen
+                .iter()
+                .copied()
+                .map(bind)
+                .collect::<Result<_, _>>()?,
+            metrics: config.metrics.map(bind).transpose()?,
+        })
+    }
+
+    fn ready(&self, stop: Stop) -> Ready {
+        let listen = self.listen.iter().map(|(_, address)| *address).collect();
+        let metrics = self.metrics.as_ref().map(|(_, address)| *address);
+        Ready {
+            listen,
+            metrics,
+            stop,
+        }
+    }
+
+    /// Serves from here on. The tasks that accept end when they are aborted.
+    fn serve(self, shard: &Rc<RefCell<Shard>>) -> Vec<JoinHandle<()>> {
+        if let Some((listener, _)) = self.metrics {
+            let (requests, asked) = mpsc::channel(SCRAPES);
+            spawn_local(scrapes(Rc::clone(shard), asked));
+            tokio::spawn(async move {
+                if let Err(error) = metrics::serve(listener, requests).await {
+                    tracing::warn!(%error, "metrics are not served any more");
+                }
+            });
+        }
+        let accept = |(listener, _)| {
+            let shard = Rc::clone(shard);
+            spawn_local(listener::accept(listener, move |stream, peer| {
+                connection::accept(&shard, stream, peer);
+            }))
+        };
+        self.listen.into_iter().map(accept).collect()
+    }
+}
+
+/// Answers scrapes with what the shard has counted.
+async fn scrapes(shard: Rc<RefCell<Shard>>, mut asked: mpsc::Receiver<oneshot::Sender<String>>) {
+    while let Some(answer) = asked.recv().await {
+        let numbers = shard.borrow().numbers();
+        // Who asked may have gone.
+        let _ = answer.send(metrics::text(numbers));
+    }
+}

@@ -8,4 +8,7 @@
 
 mod crash;
 mod disk;
+mod faults;
+mod lock;
+mod model;
 mod queue;

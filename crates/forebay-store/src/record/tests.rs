@@ -1,4 +1,5 @@
 use super::*;
+use crate::disk::AlignedBuf;
 
 const AT: ContentRef = ContentRef {
     segment: 4,

@@ -29,4 +29,5 @@ mod resume;
 mod retain;
 mod subscribe;
 mod sync_order;
+mod tidy;
 mod will;

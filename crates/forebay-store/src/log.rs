@@ -433,6 +433,11 @@ impl<D: Disk> Log<D> {
         self.durable
     }
 
+    /// The segment that is written to.
+    pub(crate) fn head(&self) -> u32 {
+        self.room.head.segment
+    }
+
     /// The last frame that was opened.
     pub(crate) fn last_seq(&self) -> u64 {
         self.next_seq - 1

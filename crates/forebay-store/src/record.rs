@@ -15,7 +15,7 @@ use crate::{
 
 pub(crate) use write::{
     RunWriter, bound, write_begin, write_content, write_create_queue, write_delete,
-    write_drop_queue, write_end, write_entry, write_finish, write_flag, write_put,
+    write_drop_queue, write_end, write_entry, write_finish, write_flag, write_moved, write_put,
     write_queue_image, write_writer,
 };
 

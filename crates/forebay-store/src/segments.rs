@@ -83,6 +83,11 @@ impl Segments {
         }
     }
 
+    /// Bytes of all files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.all.iter().map(|segment| u64::from(segment.len)).sum()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, Segment)> {
         self.all
             .iter()

@@ -26,6 +26,7 @@ pub(crate) struct State {
     /// What a queue has until it is told otherwise.
     pub(crate) max_inflight: u32,
     pending: u64,
+    released: u64,
 }
 
 impl State {
@@ -42,6 +43,11 @@ impl State {
         self.pending
     }
 
+    /// Bytes of the contents of messages that are done with; one counts for each of its queues.
+    pub(crate) fn released(&self) -> u64 {
+        self.released
+    }
+
     pub(crate) fn create_queue(&mut self, id: QueueId, name: &[u8]) {
         self.queues
             .insert(Queue::new(id, name.into(), 1, self.max_inflight));
@@ -51,9 +57,10 @@ impl State {
     pub(crate) fn drop_queue(&mut self, segments: &mut Segments, id: QueueId, seq: u64) {
         if let Some(queue) = self.queues.remove(id) {
             self.pending -= queue.pending_len() as u64;
-            queue
-                .entries()
-                .for_each(|entry| segments.discount(entry, seq));
+            for entry in queue.entries() {
+                segments.discount(entry, seq);
+                self.released += u64::from(entry.content().len);
+            }
         }
     }
 
@@ -88,12 +95,13 @@ impl State {
         if let Some(entry) = removed {
             segments.discount(&entry, seq);
             self.pending -= 1;
+            self.released += u64::from(entry.content().len);
         }
         removed.is_some()
     }
 
     /// Says that a content has been copied to another place.
-    fn move_content(
+    pub(crate) fn move_content(
         &mut self,
         segments: &mut Segments,
         (id, rowid): (QueueId, Rowid),

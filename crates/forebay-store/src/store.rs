@@ -2,7 +2,8 @@
 //!
 //! Owns [`Store`], which puts the log and what it adds up to together. It has no thread: the
 //! caller commits, submits and polls. `store/commit.rs` has transactions, `store/lists.rs` the
-//! lists of queues, `store/checkpoint.rs` what bounds recovery.
+//! lists of queues, `store/checkpoint.rs` what bounds recovery, `store/compact.rs` what bounds the
+//! disk.
 
 use bytes::Bytes;
 
@@ -18,12 +19,14 @@ use crate::{
 
 mod checkpoint;
 mod commit;
+mod compact;
 mod lists;
 
 pub use commit::Committed;
 pub use lists::{Loaded, MessageInfo};
 
 use checkpoint::Checkpointer;
+use compact::Compactor;
 
 /// A store of durable queues. See the [crate](crate).
 pub struct Store<D: Disk> {
@@ -31,6 +34,7 @@ pub struct Store<D: Disk> {
     state: State,
     access: Access,
     checkpointer: Checkpointer,
+    compactor: Compactor,
     scratch: commit::Scratch,
 }
 
@@ -53,12 +57,18 @@ pub struct Stats {
     pub finished: u64,
     /// Checkpoints completed.
     pub checkpoints: u64,
+    /// Passes of compaction completed.
+    pub compactions: u64,
+    /// Bytes that compaction has written.
+    pub compacted_bytes: u64,
     /// Pending messages.
     pub pending: u64,
     /// Queues.
     pub queues: u64,
     /// Segments of the log.
     pub segments: u64,
+    /// Bytes of their files.
+    pub segment_bytes: u64,
 }
 
 /// A queue as it is.
@@ -86,7 +96,8 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// When it is in use, damaged, of a newer format, or can't be read. Nothing is changed then.
     pub fn open(disk: D, options: Options) -> Result<(Self, Recovery), OpenError> {
-        let (access, checkpointer) = (options.access, Checkpointer::new(&options));
+        let (checkpointer, compactor) = (Checkpointer::new(&options), Compactor::new(&options));
+        let access = options.access;
         let Opened {
             log,
             state,
@@ -99,6 +110,7 @@ impl<D: Disk> Store<D> {
                 state,
                 access,
                 checkpointer,
+                compactor,
                 scratch,
             },
             recovery,
@@ -120,6 +132,7 @@ impl<D: Disk> Store<D> {
     /// When a write failed: the process must end, and nothing more may be acknowledged.
     pub fn poll(&mut self, wait: bool) -> Result<Seq, Poisoned> {
         self.log.poll(wait)?;
+        self.step_compaction()?;
         self.step_checkpoint()?;
         Ok(Seq(self.log.acknowledged()))
     }
@@ -224,9 +237,12 @@ impl<D: Disk> Store<D> {
             writes: log.writes,
             syncs: log.syncs,
             checkpoints: self.checkpointer.completed(),
+            compactions: self.compactor.passes(),
+            compacted_bytes: self.compactor.copied(),
             pending: self.state.pending(),
             queues: self.state.queues.len() as u64,
             segments: self.log.segments.iter().count() as u64,
+            segment_bytes: self.log.segments.bytes(),
             ..self.scratch.stats
         }
     }

@@ -3,8 +3,8 @@
 //! Owns the writing side of [`record`](super). What is written here is read there.
 
 use super::{
-    BEGIN, CONTENT, CREATE_QUEUE, ContentRef, DELETE, DROP_QUEUE, END, ENTRY, FINISH, FLAG, PUT,
-    QUEUE_IMAGE, RUN, WRITER, content_checksum,
+    BEGIN, CONTENT, CREATE_QUEUE, ContentRef, DELETE, DROP_QUEUE, END, ENTRY, FINISH, FLAG, MOVED,
+    PUT, QUEUE_IMAGE, RUN, WRITER, content_checksum,
 };
 use crate::{
     codec::Small,
@@ -76,6 +76,25 @@ pub(crate) fn write_entry(
         write_ref(&mut small, entry.content());
     }
     write_string(buf, small, note);
+}
+
+/// Writes where a content is now: the last one of this frame if `near`.
+pub(crate) fn write_moved(
+    buf: &mut AlignedBuf,
+    queue: QueueId,
+    rowid: Rowid,
+    to: ContentRef,
+    near: bool,
+) {
+    let mut small = Small::new(MOVED);
+    small.varint(queue.0);
+    small.varint(rowid);
+    if near {
+        small.varint(0);
+    } else {
+        write_ref(&mut small, to);
+    }
+    buf.extend_from_slice(small.bytes());
 }
 
 pub(crate) fn write_flag(

@@ -77,6 +77,10 @@ impl Random {
 struct Run {
     states: Vec<Model>,
     acknowledged: usize,
+    /// Whether the oldest messages stay while those behind them go, so that segments have to be
+    /// emptied.
+    keeps_oldest: bool,
+    compactions: u64,
 }
 
 /// Goes on with `steps` transactions on an open store whose state is the last of `run`.
@@ -84,7 +88,8 @@ fn work(store: &mut Store<SimDisk>, run: &mut Run, random: &mut Random, steps: u
     let mut waiting = Vec::new();
     for _ in 0..steps {
         let mut model = run.states.last().cloned().expect("there is a first state");
-        let batch = transaction(store, &mut model, random);
+        let batch = transaction(store, &mut model, random, run.keeps_oldest);
+        run.compactions = run.compactions.max(store.stats().compactions);
         let committed = match store.commit(&batch) {
             Ok(committed) => committed,
             Err(CommitError::Poisoned(_) | CommitError::Io(_)) => return false,
@@ -117,7 +122,12 @@ fn work(store: &mut Store<SimDisk>, run: &mut Run, random: &mut Random, steps: u
     }
 }
 
-fn transaction(store: &mut Store<SimDisk>, model: &mut Model, random: &mut Random) -> Batch {
+fn transaction(
+    store: &mut Store<SimDisk>,
+    model: &mut Model,
+    random: &mut Random,
+    keeps_oldest: bool,
+) -> Batch {
     let mut batch = Batch::new();
     let ids: Vec<Option<QueueId>> = (0..QUEUES)
         .map(|n| store.queue(name(n).as_bytes()))
@@ -142,9 +152,13 @@ fn transaction(store: &mut Store<SimDisk>, model: &mut Model, random: &mut Rando
         }
         4 | 5 => {
             for number in 0..QUEUES {
-                let keep = random.below(3) as usize;
-                while model.queues[number].len() > keep {
-                    let (rowid, _) = model.queues[number].pop_first().expect("not empty");
+                let keep = random.below(3) as usize + usize::from(keeps_oldest);
+                let pending = &mut model.queues[number];
+                while pending.len() > keep {
+                    let last = keeps_oldest.then(|| pending.pop_last());
+                    let (rowid, _) = last
+                        .unwrap_or_else(|| pending.pop_first())
+                        .expect("not empty");
                     batch.finish(ids[number], rowid, Outcome::ACKED);
                 }
             }
@@ -194,7 +208,7 @@ fn judge(disk: SimDisk, run: &Run, what: &str) -> Option<(Store<SimDisk>, usize)
     Some((store, state))
 }
 
-fn begin() -> Run {
+fn begin(keeps_oldest: bool) -> Run {
     let empty = Model {
         queues: vec![BTreeMap::new(); QUEUES],
         ..Model::default()
@@ -202,15 +216,17 @@ fn begin() -> Run {
     Run {
         states: vec![empty],
         acknowledged: 0,
+        keeps_oldest,
+        compactions: 0,
     }
 }
 
 /// Runs the script of a seed until the disk's step `stop`; `None` once the script ends before.
-fn crash_at(seed: u64, stop: u64, rounds: usize) -> Option<()> {
+fn crash_at(seed: u64, stop: u64, keeps_oldest: bool) -> Option<u64> {
     let what = format!("seed {seed}, step {stop}");
     let mut random = Random(seed);
     let mut disk = SimDisk::new(seed);
-    let mut run = begin();
+    let mut run = begin(keeps_oldest);
     disk.crash_at(stop);
     let crashed_once = match Store::open(disk.clone(), options()) {
         Ok((mut store, _)) => !work(&mut store, &mut run, &mut random, 60),
@@ -220,7 +236,7 @@ fn crash_at(seed: u64, stop: u64, rounds: usize) -> Option<()> {
         return None;
     }
     // Each restart goes on from what was found and is stopped again, often while it recovers.
-    for _ in 0..rounds {
+    for _ in 0..3 {
         disk = disk.restart();
         disk.crash_at(disk.steps() + 1 + random.below(12));
         let Some((mut store, state)) = judge(disk.clone(), &run, &what) else {
@@ -238,12 +254,12 @@ fn crash_at(seed: u64, stop: u64, rounds: usize) -> Option<()> {
         work(&mut store, &mut run, &mut random, 20),
         "{what}: it works again"
     );
-    Some(())
+    Some(run.compactions)
 }
 
 #[test]
 fn a_crash_at_every_step_leaves_what_was_acknowledged_and_at_most_a_suffix_more() {
-    // queue claims 6, 8, 9, 19, 20, 22
+    // queue claims 6, 8, 9, 19, 20, 22, 23
     let seeds = match std::env::var("FOREBAY_SEED") {
         Ok(seed) => {
             let seed: u64 = seed.parse().expect("FOREBAY_SEED is a number");
@@ -253,19 +269,23 @@ fn a_crash_at_every_step_leaves_what_was_acknowledged_and_at_most_a_suffix_more(
     };
     println!("seeds {seeds:?}");
     for seed in seeds {
-        let mut stop = 1;
-        while crash_at(seed, stop, 3).is_some() {
-            stop += 1;
+        for keeps_oldest in [false, true] {
+            let (mut stop, mut compactions) = (1, 0);
+            while let Some(more) = crash_at(seed, stop, keeps_oldest) {
+                stop += 1;
+                compactions = more.max(compactions);
+            }
+            println!("seed {seed}: {stop} steps, {compactions} compactions");
+            assert!(stop > 60, "the script takes the disk through many steps");
+            assert!(compactions > 0 || !keeps_oldest, "segments are emptied");
         }
-        println!("seed {seed}: {stop} steps");
-        assert!(stop > 60, "the script takes the disk through many steps");
     }
 }
 
 #[test]
 fn a_checkpoint_and_recycled_segments_lose_nothing_over_many_restarts() {
     // queue claims 3, 22, 23
-    let (mut disk, mut run, mut random) = (SimDisk::new(9), begin(), Random(9));
+    let (mut disk, mut run, mut random) = (SimDisk::new(9), begin(false), Random(9));
     for round in 0..40 {
         let (mut store, state) = judge(disk.clone(), &run, &format!("round {round}")).unwrap();
         assert_eq!(state, run.states.len() - 1);

@@ -12,3 +12,4 @@ mod faults;
 mod lock;
 mod model;
 mod queue;
+mod space;

@@ -19,8 +19,11 @@ pub struct Options {
     pub transaction_max: u32,
     /// A checkpoint begins once this much of the log has been written since the last began.
     pub checkpoint_after: u64,
-    /// Bytes of a checkpoint that are put beside one batch.
+    /// Bytes of a checkpoint, and of contents copied forward, that are put beside one batch.
     pub checkpoint_step: usize,
+    /// The store looks whether segments are to be emptied once this much has been written or done
+    /// with since the last look; a larger store looks less often.
+    pub compact_after: u64,
     /// Memory for frames written last, from which their contents are read.
     pub recent_max: usize,
     /// Appends fail with `Full` before the file system's free space falls below this.
@@ -42,6 +45,7 @@ impl Default for Options {
             transaction_max: 32 << 20,
             checkpoint_after: 64 << 20,
             checkpoint_step: 128 << 10,
+            compact_after: 32 << 20,
             recent_max: 16 << 20,
             low_water: 64 << 20,
             max_inflight: 0,

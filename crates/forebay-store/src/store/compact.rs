@@ -33,6 +33,7 @@ const MOVED_MAX: usize = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Compactor {
     segment_size: u64,
+    after_bytes: u64,
     step_bytes: usize,
     /// How far [`Store::changed`] was at the last count.
     counted_at: u64,
@@ -67,6 +68,7 @@ impl Compactor {
     pub(super) fn new(options: &Options) -> Self {
         Self {
             segment_size: u64::from(options.segment_size),
+            after_bytes: options.compact_after,
             step_bytes: options.checkpoint_step,
             counted_at: 0,
             live: 0,
@@ -99,7 +101,7 @@ impl<D: Disk> Store<D> {
         match &self.compactor.stage {
             _ if self.access == Access::Read => return Ok(()),
             Stage::Idle => {
-                let due = (self.compactor.segment_size / 2).max(self.compactor.live / 16);
+                let due = self.compactor.after_bytes.max(self.compactor.live / 16);
                 if self.changed() - self.compactor.counted_at < due {
                     return Ok(());
                 }

@@ -17,6 +17,7 @@ fn options() -> Options {
         frame_target: 1024,
         checkpoint_after: 6 * 512,
         checkpoint_step: 300,
+        compact_after: 8 * 512,
         recent_max: 4096,
         low_water: 0,
         store_id: Some(*b"crash test store"),

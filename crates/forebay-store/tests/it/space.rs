@@ -18,6 +18,7 @@ fn options() -> Options {
         frame_target: 32 << 10,
         checkpoint_after: u64::from(SEGMENT),
         checkpoint_step: 16 << 10,
+        compact_after: u64::from(SEGMENT / 2),
         recent_max: 32 << 10,
         ..Options::default()
     }

@@ -163,6 +163,7 @@ impl Broker {
     }
 
     fn live(&mut self, connection: ConnectionId, session: SessionId, packet: Packet, now: Instant) {
+        let before = (self.last_seq, self.ops.len());
         match packet {
             Packet::Publish(publish) => self.publish(connection, session, &publish, now),
             Packet::PubAck(ack) => self.puback(session, &ack, now),
@@ -183,7 +184,8 @@ impl Broker {
             | Packet::PingResp => self.close(connection, ReasonCode::PROTOCOL_ERROR, now),
         }
         let decided = self.decided();
-        if let Some(peer) = self.connections.get_mut(&connection) {
+        let changed = before != (self.last_seq, self.ops.len());
+        if let Some(peer) = self.connections.get_mut(&connection).filter(|_| changed) {
             peer.decided = decided;
         }
     }

@@ -114,16 +114,22 @@ fn stored(rowid: u64, row: &(Instant, Mark, Option<PacketId>, Bytes, Bytes)) -> 
     }
 }
 
+/// What the disk is to do, in order.
+enum Work {
+    Commit(Seq, Vec<Op>),
+    Resume(SessionId, u64, u16),
+    Promote(SessionId, u64, u16),
+}
+
 /// The broker, its disk and the far ends of its connections.
 pub(crate) struct Bed {
     pub(crate) broker: Broker,
     pub(crate) now: Instant,
-    /// Whether every commit is synced as soon as it is handed over.
+    /// Whether the disk does everything as soon as it is handed over.
     pub(crate) auto_sync: bool,
     config: Config,
-    live: State,
     durable: State,
-    unsynced: VecDeque<(Seq, Vec<Op>)>,
+    work: VecDeque<Work>,
     promoted: BTreeMap<SessionId, u64>,
     received: BTreeMap<ConnectionId, Vec<Packet>>,
     closed: BTreeMap<ConnectionId, ReasonCode>,
@@ -141,9 +147,8 @@ impl Bed {
             now: Instant::from_millis(1_000_000),
             auto_sync: true,
             config,
-            live: State::default(),
             durable: State::default(),
-            unsynced: VecDeque::new(),
+            work: VecDeque::new(),
             promoted: BTreeMap::new(),
             received: BTreeMap::new(),
             closed: BTreeMap::new(),
@@ -156,7 +161,7 @@ impl Bed {
 
     /// Power loss and a new start: what no sync covered is gone, and so is every connection.
     pub(crate) fn crash(&mut self) {
-        self.unsynced.clear();
+        self.work.clear();
         self.promoted.clear();
         self.received.clear();
         self.durable.names.clear();
@@ -194,18 +199,44 @@ impl Bed {
                 self.broker.restore_queue(session, direction, state);
             }
         }
-        self.live = self.durable.clone();
         self.broker.handle_start(self.now);
         self.drain();
     }
 
-    /// Makes everything durable that was handed over.
+    /// Lets the disk do everything that was handed over.
     pub(crate) fn sync(&mut self) {
-        while let Some((seq, ops)) = self.unsynced.pop_front() {
-            self.durable.apply(&ops);
-            self.broker.handle_durable(seq, self.now);
+        while self.disk_step() {}
+        self.drain();
+    }
+
+    /// Whether the disk has anything to do.
+    pub(crate) fn disk_is_busy(&self) -> bool {
+        !self.work.is_empty()
+    }
+
+    /// Lets the disk do the next thing; `false` where there is none.
+    pub(crate) fn disk_step(&mut self) -> bool {
+        let Some(work) = self.work.pop_front() else {
+            return false;
+        };
+        match work {
+            Work::Commit(seq, ops) => {
+                self.durable.apply(&ops);
+                self.broker.handle_durable(seq, self.now);
+            }
+            Work::Resume(session, epoch, window) => {
+                let resumed = self.resume(session, window);
+                self.broker
+                    .handle_resumed(session, epoch, resumed, self.now);
+            }
+            Work::Promote(session, epoch, count) => {
+                let promoted = self.promote(session, count);
+                self.broker
+                    .handle_promoted(session, epoch, promoted, self.now);
+            }
         }
         self.drain();
+        true
     }
 
     fn drain(&mut self) {
@@ -222,63 +253,70 @@ impl Bed {
                     self.closed.insert(connection, reason);
                 }
                 Output::Commit { seq, ops } => {
-                    self.live.apply(&ops);
-                    self.unsynced.push_back((seq, ops));
-                    if self.auto_sync {
-                        self.sync();
-                    }
+                    assert_ne!(ops, [], "a commit holds something");
+                    self.work.push_back(Work::Commit(seq, ops));
                 }
                 Output::Resume {
                     session,
                     epoch,
                     window,
-                } => {
-                    self.sync();
-                    let inbound = self.live.queue(session, Direction::In).rows.clone();
-                    let outbound = self.live.queue(session, Direction::Out).rows.clone();
-                    let (mut taken, mut queued, mut last) = (Vec::new(), 0, 0);
-                    for (rowid, row) in &outbound {
-                        if row.2.is_some() || taken.len() < usize::from(window) {
-                            taken.push(stored(*rowid, row));
-                            last = *rowid;
-                        } else {
-                            queued += 1;
-                        }
-                    }
-                    self.promoted.insert(session, last);
-                    let inbound = inbound
-                        .iter()
-                        .map(|(rowid, row)| stored(*rowid, row))
-                        .collect();
-                    let resumed = Resumed {
-                        inbound,
-                        outbound: taken,
-                        queued,
-                    };
-                    self.broker
-                        .handle_resumed(session, epoch, Some(resumed), self.now);
-                }
+                } => self.work.push_back(Work::Resume(session, epoch, window)),
                 Output::Promote {
                     session,
                     epoch,
                     count,
-                } => {
-                    self.sync();
-                    let last = self.promoted.entry(session).or_default();
-                    let name = self.live.names[&session].clone();
-                    let queue = &self.live.queues[&(name, Direction::Out)];
-                    let next: Vec<Stored> = queue
-                        .rows
-                        .range(*last + 1..)
-                        .filter(|(_, row)| row.1.state == Handshake::Queued)
-                        .take(usize::from(count))
-                        .map(|(rowid, row)| stored(*rowid, row))
-                        .collect();
-                    *last = next.last().map_or(*last, |it| it.rowid.0);
-                    self.broker.handle_promoted(session, epoch, next, self.now);
-                }
+                } => self.work.push_back(Work::Promote(session, epoch, count)),
             }
         }
+        while self.auto_sync && self.disk_step() {}
+    }
+
+    /// The queues of a session, or nothing where it has ended meanwhile.
+    fn resume(&mut self, session: SessionId, window: u16) -> Option<Resumed> {
+        self.durable.names.get(&session)?;
+        let inbound = self.durable.queue(session, Direction::In).rows.clone();
+        let outbound = self.durable.queue(session, Direction::Out).rows.clone();
+        let (mut taken, mut queued, mut last) = (Vec::new(), 0, 0);
+        for (rowid, row) in &outbound {
+            if row.2.is_some() || taken.len() < usize::from(window) {
+                taken.push(stored(*rowid, row));
+                last = *rowid;
+            } else {
+                queued += 1;
+            }
+        }
+        self.promoted.insert(session, last);
+        let inbound = inbound
+            .iter()
+            .map(|(rowid, row)| stored(*rowid, row))
+            .collect();
+        Some(Resumed {
+            inbound,
+            outbound: taken,
+            queued,
+        })
+    }
+
+    fn promote(&mut self, session: SessionId, count: u16) -> Vec<Stored> {
+        let last = self.promoted.entry(session).or_default();
+        let Some(name) = self.durable.names.get(&session) else {
+            return Vec::new();
+        };
+        let queue = &self.durable.queues[&(name.clone(), Direction::Out)];
+        let next: Vec<Stored> = queue
+            .rows
+            .range(*last + 1..)
+            .filter(|(_, row)| row.1.state == Handshake::Queued)
+            .take(usize::from(count))
+            .map(|(rowid, row)| stored(*rowid, row))
+            .collect();
+        *last = next.last().map_or(*last, |it| it.rowid.0);
+        next
+    }
+
+    /// Messages in all queues on disk.
+    pub(crate) fn stored_messages(&self) -> usize {
+        self.durable.queues.values().map(|it| it.rows.len()).sum()
     }
 
     /// Lets time pass, timer by timer.

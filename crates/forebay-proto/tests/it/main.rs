@@ -10,3 +10,5 @@
 mod bed;
 mod broker;
 mod codec;
+mod pair;
+mod random;

@@ -1,6 +1,6 @@
 //! An acknowledgement means it is on disk.
 
-use forebay_proto::Packet;
+use forebay_proto::{Disconnect, Packet, ReasonCode};
 
 use crate::bed::{Bed, ack, durable, publish, shown};
 
@@ -68,4 +68,66 @@ fn acknowledgements_leave_in_the_order_of_their_publishes_even_when_one_needs_no
         shown(&bed.take(publisher)),
         ["PUBACK #1 0x00", "PUBACK #2 0x10"]
     );
+}
+
+#[test]
+fn a_ping_waits_for_the_disk_only_where_its_client_has_something_on_the_way_to_it() {
+    let mut bed = Bed::new();
+    let (idle, _) = bed.connect(durable("idle"));
+    let (talker, _) = bed.connect(durable("talker"));
+    let (publisher, _) = bed.connect(durable("p"));
+    bed.subscribe(idle, "a", 1);
+    bed.take(idle);
+    bed.auto_sync = false;
+    bed.send(publisher, publish("a", "1", 1, 1));
+    assert!(bed.disk_is_busy());
+
+    // The disk is behind, and these two have nothing there: QoS 0 never goes to it.
+    bed.send(idle, Packet::PingReq);
+    assert_eq!(bed.take(idle), [Packet::PingResp]);
+    bed.send(talker, publish("nobody", "x", 0, 0));
+    bed.send(talker, Packet::PingReq);
+    assert_eq!(bed.take(talker), [Packet::PingResp]);
+
+    bed.send(publisher, Packet::PingReq);
+    assert_eq!(bed.take(publisher), []);
+    bed.sync();
+    assert_eq!(
+        bed.take(publisher),
+        [Packet::PubAck(ack(1)), Packet::PingResp]
+    );
+    bed.send(publisher, Packet::PingReq);
+    assert_eq!(bed.take(publisher), [Packet::PingResp]);
+
+    // An acknowledgement ends a message on disk.
+    bed.take(idle);
+    bed.send(idle, Packet::PubAck(ack(1)));
+    bed.send(idle, Packet::PingReq);
+    assert_eq!(bed.take(idle), []);
+    bed.sync();
+    assert_eq!(bed.take(idle), [Packet::PingResp]);
+}
+
+#[test]
+fn a_disconnect_closes_once_what_was_said_before_it_is_on_disk() {
+    let mut bed = Bed::new();
+    let (subscriber, _) = bed.connect(durable("s"));
+    bed.subscribe(subscriber, "a", 1);
+    bed.cut(subscriber);
+    let (publisher, _) = bed.connect(durable("p"));
+    bed.auto_sync = false;
+    bed.send(publisher, publish("a", "1", 1, 1));
+    bed.send(publisher, Packet::Disconnect(Disconnect::default()));
+    assert_eq!(bed.closed(publisher), None);
+    // Nothing it says now counts.
+    bed.send(publisher, publish("a", "2", 1, 2));
+    while bed.disk_is_busy() {
+        assert_eq!(bed.closed(publisher), None);
+        bed.disk_step();
+    }
+    assert_eq!(bed.closed(publisher), Some(ReasonCode::SUCCESS));
+    bed.crash();
+    bed.auto_sync = true;
+    let (subscriber, _) = bed.connect(durable("s"));
+    assert_eq!(shown(&bed.take(subscriber)), ["PUBLISH a 1 q1 #1"]);
 }

@@ -4,19 +4,10 @@
 use forebay_proto::{Ack, ConnectionId, Packet, PacketId, Publish, ReasonCode};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::bed::{Bed, durable, publish};
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
+use crate::{
+    bed::{Bed, durable, publish},
+    random::{Random, seeds},
+};
 
 /// A publisher that keeps its side of the exchanges across connections.
 #[derive(Default)]
@@ -140,7 +131,7 @@ fn ack(id: u16) -> Ack {
 }
 
 fn run(seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut bed = Bed::new();
     let (first, _) = bed.connect(durable("s"));
     bed.subscribe(first, "a", 2);
@@ -232,13 +223,5 @@ fn run(seed: u64) {
 
 #[test]
 fn nothing_acknowledged_is_lost_doubled_or_reordered_whatever_is_cut_or_crashes() {
-    let seeds = match std::env::var("FOREBAY_SEED") {
-        Ok(seed) => {
-            let seed: u64 = seed.parse().expect("FOREBAY_SEED is a number");
-            seed..seed + 1
-        }
-        Err(_) => 0..400,
-    };
-    println!("seeds {seeds:?}");
-    seeds.for_each(run);
+    seeds(400, run);
 }

@@ -1,6 +1,6 @@
 //! The store beside a bare loop that makes the same durable writes, on a real disk, in one run.
 //!
-//! `cargo bench -p forebay-store --bench store -- [--quick] [--json FILE] [--dir DIR]`
+//! `cargo bench -p forebay-store --bench store -- [--quick] [--part cycle]`
 //!
 //! Rates of a disk change by the minute, so what counts are ratios: each round runs the loop and
 //! the store one after the other, and the medians over the rounds are told. A target that is
@@ -52,6 +52,7 @@ struct Args {
     json: Option<PathBuf>,
     quick: bool,
     gate: bool,
+    part: Option<String>,
     dir: PathBuf,
 }
 
@@ -76,14 +77,19 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Some(args) = parse(args) else {
-        eprintln!("usage: [--quick] [--gate] [--json FILE] [--dir DIR]");
+        eprintln!("usage: [--quick] [--gate] [--part cycle|restart] [--json FILE] [--dir DIR]");
         return ExitCode::from(2);
     };
     std::fs::create_dir_all(&args.dir).unwrap();
     let dir = tempfile::tempdir_in(&args.dir).unwrap();
     let mut report = Report::default();
-    cycles(&args, dir.path(), &mut report);
-    restart::measure(dir.path(), args.quick, &mut report);
+    let wanted = |part| args.part.as_deref().is_none_or(|only| only == part);
+    if wanted("cycle") {
+        cycles(&args, dir.path(), &mut report);
+    }
+    if wanted("restart") {
+        restart::measure(dir.path(), args.quick, &mut report);
+    }
     report.print();
     if let Some(file) = &args.json {
         std::fs::write(file, report.json()).unwrap();
@@ -99,6 +105,7 @@ fn parse(args: Vec<String>) -> Option<Args> {
         json: None,
         quick: false,
         gate: false,
+        part: None,
         dir: Path::new(env!("CARGO_TARGET_TMPDIR")).join("store-bench"),
     };
     let mut args = args.into_iter();
@@ -106,6 +113,7 @@ fn parse(args: Vec<String>) -> Option<Args> {
         match arg.as_str() {
             "--quick" => parsed.quick = true,
             "--gate" => parsed.gate = true,
+            "--part" => parsed.part = Some(args.next()?),
             "--json" => parsed.json = Some(args.next()?.into()),
             "--dir" => parsed.dir = args.next()?.into(),
             // What cargo adds.

@@ -66,12 +66,14 @@ impl Op {
     pub(crate) fn bound(&self) -> usize {
         match self {
             Self::CreateQueue { name, .. } => record::bound(name.len()),
-            Self::Content { bytes, .. } => record::bound(bytes.len() + record::CONTENT_HEAD),
-            Self::Append { note, .. } => record::bound(record::ENTRY_MAX + note.len()),
+            Self::Content { bytes, .. } => record::CONTENT_MAX + bytes.len(),
+            Self::Append { note, .. } => record::ENTRY_MAX + note.len(),
             Self::Put { key, value, .. } => record::bound(key.len() + value.len() + 10),
             Self::Delete { key, .. } => record::bound(key.len()),
             Self::ContentOf { .. } => 0,
-            Self::DropQueue { .. } | Self::SetFlag { .. } | Self::Finish { .. } => record::bound(0),
+            Self::SetFlag { .. } => record::FLAG_MAX,
+            Self::Finish { .. } => record::FINISH_MAX,
+            Self::DropQueue { .. } => record::bound(0),
         }
     }
 

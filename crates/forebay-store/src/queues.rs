@@ -42,8 +42,9 @@ impl Queues {
             .get_mut(slot as usize % CHUNK)
     }
 
+    /// The slot of a queue, to be given back to [`Queues::at`].
     #[inline]
-    fn find(&self, id: QueueId) -> Option<u32> {
+    pub(crate) fn find(&self, id: QueueId) -> Option<u32> {
         let same = |&slot: &u32| self.slot(slot).is_some_and(|queue| queue.id == id);
         self.by_id.find(self.hasher.hash_one(id.0), same).copied()
     }
@@ -56,6 +57,21 @@ impl Queues {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: QueueId) -> Option<&mut Queue> {
         let slot = self.find(id)?;
+        self.slot_mut(slot)?.as_mut()
+    }
+
+    /// A queue that is likely in a slot.
+    #[inline]
+    pub(crate) fn at(&self, hint: u32, id: QueueId) -> Option<&Queue> {
+        let there = self.slot(hint).filter(|queue| queue.id == id);
+        there.or_else(|| self.get(id))
+    }
+
+    /// As [`Queues::at`], to be changed.
+    #[inline]
+    pub(crate) fn at_mut(&mut self, hint: u32, id: QueueId) -> Option<&mut Queue> {
+        let there = self.slot(hint).is_some_and(|queue| queue.id == id);
+        let slot = if there { hint } else { self.find(id)? };
         self.slot_mut(slot)?.as_mut()
     }
 

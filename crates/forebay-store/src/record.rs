@@ -14,9 +14,9 @@ use crate::{
 };
 
 pub(crate) use write::{
-    RunWriter, bound, write_begin, write_content, write_create_queue, write_delete,
-    write_drop_queue, write_end, write_entry, write_finish, write_flag, write_moved, write_put,
-    write_queue_image, write_writer,
+    CONTENT_MAX, ENTRY_MAX, FINISH_MAX, FLAG_MAX, RunWriter, bound, write_begin, write_content,
+    write_create_queue, write_delete, write_drop_queue, write_end, write_entry, write_finish,
+    write_flag, write_moved, write_put, write_queue_image, write_writer,
 };
 
 const CREATE_QUEUE: u8 = 1;
@@ -40,8 +40,6 @@ const SKIPPABLE: u8 = 128;
 
 /// Bytes before the content itself: its checksum and its time.
 pub(crate) const CONTENT_HEAD: usize = 12;
-/// An entry's bytes without its note, at most.
-pub(crate) const ENTRY_MAX: usize = 64;
 
 /// Where a content is: its checksum's place, and how long the content itself is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -64,33 +64,35 @@ impl State {
         }
     }
 
+    /// Adds a message to the queue of a number, which is likely in the slot before it.
     #[inline]
     pub(crate) fn append(
         &mut self,
         segments: &mut Segments,
-        id: QueueId,
+        (hint, id): (u32, QueueId),
         entry: Entry,
         note: &[u8],
         place: Place,
         content: Option<Content>,
     ) -> Option<Rowid> {
-        let queue = self.queues.get_mut(id)?;
+        let queue = self.queues.at_mut(hint, id)?;
         segments.count(&entry);
         self.pending += 1;
         Some(queue.append(entry, note, place, content))
     }
 
+    /// Takes a message out of the queue of a number, which is likely in the slot before it.
     #[inline]
     pub(crate) fn finish(
         &mut self,
         segments: &mut Segments,
-        id: QueueId,
+        (hint, id): (u32, QueueId),
         rowid: Rowid,
         seq: u64,
     ) -> bool {
         let removed = self
             .queues
-            .get_mut(id)
+            .at_mut(hint, id)
             .and_then(|queue| queue.remove(rowid));
         if let Some(entry) = removed {
             segments.discount(&entry, seq);
@@ -276,7 +278,7 @@ impl Replay {
                 expect(known, "a flag is set on a message that is not pending")
             }
             Record::Finish { queue, rowid, .. } => {
-                let known = state.finish(segments, queue, rowid, seq);
+                let known = state.finish(segments, (u32::MAX, queue), rowid, seq);
                 expect(known, "a message that is not pending is finished")
             }
             Record::Put { table, key, value } => {

@@ -3,8 +3,8 @@
 //! Owns the writing side of [`record`](super). What is written here is read there.
 
 use super::{
-    BEGIN, CONTENT, CREATE_QUEUE, ContentRef, DELETE, DROP_QUEUE, END, ENTRY, FINISH, FLAG, MOVED,
-    PUT, QUEUE_IMAGE, RUN, WRITER, content_checksum,
+    BEGIN, CONTENT, CONTENT_HEAD, CREATE_QUEUE, ContentRef, DELETE, DROP_QUEUE, END, ENTRY, FINISH,
+    FLAG, MOVED, PUT, QUEUE_IMAGE, RUN, WRITER, content_checksum,
 };
 use crate::{
     codec::Small,
@@ -25,6 +25,13 @@ fn write_string(buf: &mut AlignedBuf, mut head: Small, bytes: &[u8]) {
     buf.extend_from_slice(head.bytes());
     buf.extend_from_slice(bytes);
 }
+
+/// At most how many bytes a content's record takes beside the content, an entry's beside its note,
+/// a flag's and a finish's.
+pub(crate) const CONTENT_MAX: usize = 1 + 5 + CONTENT_HEAD;
+pub(crate) const ENTRY_MAX: usize = 1 + 2 * 10 + 2 * 2 + 3 * 5 + 5;
+pub(crate) const FLAG_MAX: usize = 1 + 2 * 10 + 2 * 2;
+pub(crate) const FINISH_MAX: usize = 1 + 2 * 10 + 3;
 
 /// At most how many bytes a record of small fields and these strings takes.
 pub(crate) const fn bound(strings: usize) -> usize {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use hashbrown::HashSet;
 
 use super::{Stats, Store};
 use crate::{
@@ -21,6 +22,9 @@ use crate::{
 /// The longest name of a queue: a client identifier of MQTT with room for a suffix.
 const NAME_MAX: usize = 65_600;
 
+/// A slot that no queue has.
+const NO_SLOT: u32 = u32::MAX;
+
 /// What a commit was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Committed {
@@ -35,8 +39,12 @@ pub struct Committed {
 pub(super) struct Scratch {
     created: BTreeMap<QueueId, Bytes>,
     dropped: BTreeSet<QueueId>,
+    /// Messages appended by the operations before `counted`; brought forward where it is needed.
     appended: BTreeMap<QueueId, u64>,
-    finished: BTreeSet<(QueueId, Rowid)>,
+    counted: usize,
+    finished: HashSet<(QueueId, Rowid)>,
+    /// The slot of each operation's queue, as far as there is one.
+    slots: Vec<u32>,
     pub(super) stats: Stats,
 }
 
@@ -74,15 +82,17 @@ impl<D: Disk> Store<D> {
             rowids: Vec::new(),
         };
         let mut named = None;
-        for op in &batch.ops {
-            self.apply(op, &mut named, &mut committed.rowids);
+        let slots = std::mem::take(&mut self.scratch.slots);
+        for (op, &slot) in batch.ops.iter().zip(&slots) {
+            self.apply(op, slot, &mut named, &mut committed.rowids);
         }
+        self.scratch.slots = slots;
         self.scratch.stats.commits += 1;
         self.checkpointer.note_bytes(len as u64);
         Ok(committed)
     }
 
-    fn apply(&mut self, op: &Op, named: &mut Option<Named>, rowids: &mut Vec<Rowid>) {
+    fn apply(&mut self, op: &Op, slot: u32, named: &mut Option<Named>, rowids: &mut Vec<Rowid>) {
         let Some((seq, segment, frame, buf)) = self.log.frame() else {
             return;
         };
@@ -131,7 +141,7 @@ impl<D: Disk> Store<D> {
                 place,
             } => {
                 let Some(named) = named else { return };
-                let Some(rowid) = self.state.queues.get(*queue).map(|queue| queue.next) else {
+                let Some(rowid) = self.state.queues.at(slot, *queue).map(|it| it.next) else {
                     return;
                 };
                 let entry = Entry::new(named.at, flag.with_pending(true), *packet_id);
@@ -143,7 +153,7 @@ impl<D: Disk> Store<D> {
                 };
                 let segments = &mut self.log.segments;
                 self.state
-                    .append(segments, *queue, entry, note, *place, content);
+                    .append(segments, (slot, *queue), entry, note, *place, content);
                 self.scratch.stats.appended += 1;
                 rowids.push(rowid);
             }
@@ -155,7 +165,7 @@ impl<D: Disk> Store<D> {
             } => {
                 let flag = flag.with_pending(true);
                 record::write_flag(buf, *queue, *rowid, flag, *packet_id);
-                if let Some(queue) = self.state.queues.get_mut(*queue) {
+                if let Some(queue) = self.state.queues.at_mut(slot, *queue) {
                     queue.set_flag(*rowid, flag, *packet_id);
                 }
             }
@@ -165,8 +175,8 @@ impl<D: Disk> Store<D> {
                 outcome,
             } => {
                 record::write_finish(buf, *queue, *rowid, *outcome);
-                self.state
-                    .finish(&mut self.log.segments, *queue, *rowid, seq);
+                let segments = &mut self.log.segments;
+                self.state.finish(segments, (slot, *queue), *rowid, seq);
                 self.scratch.stats.finished += 1;
             }
             Op::Put { table, key, value } => {
@@ -184,38 +194,48 @@ impl<D: Disk> Store<D> {
     fn check(&mut self, batch: &Batch) -> Result<(), CommitError> {
         self.scratch.clear();
         let mut named = false;
-        for op in &batch.ops {
-            match op {
-                Op::CreateQueue { queue, name } => self.check_new(*queue, name)?,
-                Op::DropQueue { queue } => {
-                    self.check_queue(*queue)?;
-                    self.scratch.created.remove(queue);
-                    self.scratch.appended.remove(queue);
-                    self.scratch.dropped.insert(*queue);
+        for (i, op) in batch.ops.iter().enumerate() {
+            let before = batch.ops.get(..i).unwrap_or_default();
+            let slot = match op {
+                Op::CreateQueue { queue, name } => {
+                    self.check_new(*queue, name)?;
+                    NO_SLOT
                 }
-                Op::Content { .. } => named = true,
-                Op::ContentOf { queue, rowid } => {
-                    self.check_pending(*queue, *rowid)?;
+                Op::DropQueue { queue } => {
+                    let slot = self.check_queue(*queue)?;
+                    self.scratch.created.remove(queue);
+                    self.scratch.dropped.insert(*queue);
+                    slot
+                }
+                Op::Content { .. } => {
                     named = true;
+                    NO_SLOT
+                }
+                Op::ContentOf { queue, rowid } => {
+                    named = true;
+                    self.check_pending(*queue, *rowid, before)?
                 }
                 Op::Append { queue, .. } => {
-                    self.check_queue(*queue)?;
+                    let slot = self.check_queue(*queue)?;
                     if !named {
                         return Err(CommitError::NoContent);
                     }
-                    *self.scratch.appended.entry(*queue).or_default() += 1;
+                    slot
                 }
-                Op::SetFlag { queue, rowid, .. } => self.check_pending(*queue, *rowid)?,
+                Op::SetFlag { queue, rowid, .. } => self.check_pending(*queue, *rowid, before)?,
                 Op::Finish { queue, rowid, .. } => {
-                    self.check_pending(*queue, *rowid)?;
+                    let slot = self.check_pending(*queue, *rowid, before)?;
                     self.scratch.finished.insert((*queue, *rowid));
+                    slot
                 }
                 Op::Put { table, .. } | Op::Delete { table, .. } => {
                     if !state::is_free_table(*table) {
                         return Err(CommitError::ReservedTable { table: table.0 });
                     }
+                    NO_SLOT
                 }
-            }
+            };
+            self.scratch.slots.push(slot);
         }
         Ok(())
     }
@@ -243,31 +263,34 @@ impl<D: Disk> Store<D> {
         Ok(())
     }
 
-    fn check_queue(&self, queue: QueueId) -> Result<(), CommitError> {
+    /// The slot of a queue that is there, or [`NO_SLOT`] if this batch makes it.
+    fn check_queue(&self, queue: QueueId) -> Result<u32, CommitError> {
         let scratch = &self.scratch;
-        let there = self.state.queues.get(queue).is_some() && !scratch.dropped.contains(&queue);
-        let there = there || scratch.created.contains_key(&queue);
-        if there {
-            Ok(())
-        } else {
-            Err(CommitError::NoQueue { queue })
+        match self.state.queues.find(queue) {
+            Some(slot) if scratch.dropped.is_empty() || !scratch.dropped.contains(&queue) => {
+                Ok(slot)
+            }
+            _ if scratch.created.contains_key(&queue) => Ok(NO_SLOT),
+            _ => Err(CommitError::NoQueue { queue }),
         }
     }
 
-    fn check_pending(&self, queue: QueueId, rowid: Rowid) -> Result<(), CommitError> {
-        self.check_queue(queue)?;
-        let known = self.state.queues.get(queue);
-        let next = known.map_or(1, |it| it.next);
-        let appended = self
-            .scratch
-            .appended
-            .get(&queue)
-            .copied()
-            .unwrap_or_default();
-        let pending = known.is_some_and(|it| it.is_pending(rowid))
-            || (next..next + appended).contains(&rowid);
-        if pending && !self.scratch.finished.contains(&(queue, rowid)) {
-            Ok(())
+    /// The same for the queue of a message that is pending after the operations `before`.
+    fn check_pending(
+        &mut self,
+        queue: QueueId,
+        rowid: Rowid,
+        before: &[Op],
+    ) -> Result<u32, CommitError> {
+        let slot = self.check_queue(queue)?;
+        let known = self.state.queues.slot(slot);
+        let pending = known.is_some_and(|it| it.is_pending(rowid)) || {
+            let next = known.map_or(1, |it| it.next);
+            (next..next + self.scratch.appended(queue, before)).contains(&rowid)
+        };
+        let finished = &self.scratch.finished;
+        if pending && (finished.is_empty() || !finished.contains(&(queue, rowid))) {
+            Ok(slot)
         } else {
             Err(CommitError::NotPending { queue, rowid })
         }
@@ -300,6 +323,21 @@ impl Scratch {
         self.created.clear();
         self.dropped.clear();
         self.appended.clear();
+        self.counted = 0;
         self.finished.clear();
+        self.slots.clear();
+    }
+
+    /// How many messages these operations of the batch append to a queue that is there.
+    fn appended(&mut self, queue: QueueId, before: &[Op]) -> u64 {
+        for op in before.get(self.counted..).unwrap_or_default() {
+            if let Op::Append { queue, .. } = op {
+                *self.appended.entry(*queue).or_default() += 1;
+            } else if let Op::DropQueue { queue } = op {
+                self.appended.remove(queue);
+            }
+        }
+        self.counted = before.len();
+        self.appended.get(&queue).copied().unwrap_or_default()
     }
 }

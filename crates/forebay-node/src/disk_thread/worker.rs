@@ -230,5 +230,8 @@ impl<'a, D: Disk> Worker<'a, D> {
         self.numbers.commits = stats.commits;
         self.numbers.frames = stats.frames;
         self.numbers.bytes = stats.frame_bytes;
+        self.numbers.checkpoints = stats.checkpoints;
+        self.numbers.compacted = stats.compacted_bytes;
+        self.numbers.disk = stats.segment_bytes;
     }
 }

@@ -52,6 +52,12 @@ pub(crate) struct StoreNumbers {
     pub(crate) frames: u64,
     /// Bytes written.
     pub(crate) bytes: u64,
+    /// Checkpoints completed.
+    pub(crate) checkpoints: u64,
+    /// Bytes written again so that old segments die.
+    pub(crate) compacted: u64,
+    /// Bytes of the log's files.
+    pub(crate) disk: u64,
     /// From the handing in of a write to its durability.
     pub(crate) sync: Histogram,
 }

@@ -108,6 +108,9 @@ pub enum CommitError {
     /// The store was opened for reading.
     #[error("the store is open for reading only")]
     ReadOnly,
+    /// The writer that the store was given to is closed.
+    #[error("the store's writer is closed")]
+    Closed,
     /// There is no such queue, or it is dropped earlier in the batch.
     #[error("there is no queue {}", queue.get())]
     NoQueue {
@@ -206,6 +209,21 @@ pub enum LoadError {
         /// What was loaded all the same.
         loaded: crate::Loaded,
     },
+}
+
+/// Why nothing could be looked at.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LoadAllError {
+    /// There is no such queue.
+    #[error("there is no queue {}", queue.get())]
+    NoQueue {
+        /// Which one.
+        queue: QueueId,
+    },
+    /// A write failed; the process must end.
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
 }
 
 /// Why a message was not promoted. It stays queued.

@@ -41,15 +41,19 @@ mod state;
 mod store;
 mod tables;
 mod types;
+mod writer;
 
 pub use batch::Batch;
 pub use disk::{
     AlignedBuf, Disk, Done, Driver, FileName, LockError, OsDisk, OsOptions, SimDisk, Write,
 };
-pub use error::{CommitError, ContentError, Damage, LoadError, OpenError, Poisoned, PromoteError};
+pub use error::{
+    CommitError, ContentError, Damage, LoadAllError, LoadError, OpenError, Poisoned, PromoteError,
+};
 pub use flag::{Direction, Origin, State, UserFlag};
 pub use options::{Access, Durability, Options};
 pub use queue::Content;
 pub use recovery::Recovery;
-pub use store::{Committed, Loaded, MessageInfo, QueueInfo, Stats, Store};
+pub use store::{Committed, Inspected, Inspection, Loaded, MessageInfo, QueueInfo, Stats, Store};
 pub use types::{List, Outcome, OutcomeKind, Place, QueueId, Rowid, Seq, TableId, now_ns};
+pub use writer::{Handle, Writer};

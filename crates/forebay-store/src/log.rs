@@ -30,6 +30,7 @@ use crate::{
 mod read;
 mod recent;
 mod room;
+mod scan;
 
 /// Tags of writes that are not frames.
 const ZEROING: u64 = u64::MAX;
@@ -252,7 +253,7 @@ impl<D: Disk> Log<D> {
     }
 
     fn start_frames(&mut self) {
-        while self.in_flight.len() < self.slots && self.outstanding < self.disk.max_in_flight() {
+        while self.has_slot() {
             if self.sealed.is_empty() && !self.is_held_back() {
                 self.seal();
             }
@@ -272,7 +273,7 @@ impl<D: Disk> Log<D> {
     }
 
     /// How long the open frame may wait still, where the durability says that it waits.
-    pub(crate) fn submit_in(&self) -> Option<Duration> {
+    fn submit_in(&self) -> Option<Duration> {
         match (self.options.durability, self.waiting_since) {
             (Durability::Interval(interval), Some(since)) => {
                 Some(interval.saturating_sub(since.elapsed()))
@@ -457,8 +458,18 @@ impl<D: Disk> Log<D> {
             .sum()
     }
 
+    /// Sleeps as the disk does, but not longer than a frame may wait that has a free slot.
     pub(crate) fn park(&mut self, timeout: Option<Duration>) {
+        let due = self.submit_in().filter(|_| self.has_slot());
+        let timeout = match (timeout, due) {
+            (Some(timeout), Some(due)) => Some(timeout.min(due)),
+            (timeout, due) => timeout.or(due),
+        };
         self.disk.park(timeout);
+    }
+
+    fn has_slot(&self) -> bool {
+        self.in_flight.len() < self.slots && self.outstanding < self.disk.max_in_flight()
     }
 }
 

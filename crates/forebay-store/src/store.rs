@@ -20,9 +20,11 @@ use crate::{
 mod checkpoint;
 mod commit;
 mod compact;
+mod inspect;
 mod lists;
 
 pub use commit::Committed;
+pub use inspect::{Inspected, Inspection};
 pub use lists::{Loaded, MessageInfo};
 
 use checkpoint::Checkpointer;

@@ -68,6 +68,35 @@ impl<D: Disk> Store<D> {
     /// When not every one could be read. Those that could are in the lists; the others stay
     /// pending, and the queue says that its load failed until one succeeds.
     pub fn load(&mut self, queue: QueueId, place: Place) -> Result<Loaded, LoadError> {
+        self.load_and_tell(queue, place, None)
+    }
+
+    /// As [`Store::load`], and shows each message as it comes into a list.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn load_traced(
+        &mut self,
+        queue: QueueId,
+        place: Place,
+        mut each: impl FnMut(&MessageInfo),
+    ) -> Result<Loaded, LoadError> {
+        self.load_and_tell(queue, place, Some(&mut each))
+    }
+
+    fn load_and_tell(
+        &mut self,
+        queue: QueueId,
+        place: Place,
+        mut each: Option<&mut dyn FnMut(&MessageInfo)>,
+    ) -> Result<Loaded, LoadError> {
+        let traced = each.is_some();
+        let mut tell = |it: Option<MessageInfo>, list| {
+            if let (Some(each), Some(mut it)) = (each.as_mut(), it) {
+                it.list = Some(list);
+                each(&it);
+            }
+        };
         let it = self
             .state
             .queues
@@ -89,6 +118,9 @@ impl<D: Disk> Store<D> {
             };
             if !wants_content {
                 loaded.queued += 1;
+                if traced {
+                    tell(self.message(queue, rowid), List::Queued);
+                }
                 continue;
             }
             match self.read(queue, rowid) {
@@ -96,6 +128,9 @@ impl<D: Disk> Store<D> {
                     if let Some(it) = self.state.queues.get_mut(queue) {
                         it.make_inflight(rowid, Some(content));
                         loaded.inflight += 1;
+                    }
+                    if traced {
+                        tell(self.message(queue, rowid), List::Inflight);
                     }
                 }
                 Err(error) => {

@@ -9,7 +9,9 @@
 mod crash;
 mod disk;
 mod faults;
+mod inspect;
 mod lock;
 mod model;
 mod queue;
 mod space;
+mod writer;

@@ -72,7 +72,7 @@ fn messages_pending_or_not_are_found_by_rowid_and_by_time() {
     let (_, mut store, queue) = filled(30);
     finish(&mut store, queue, 2, Outcome::ACKED);
     finish(&mut store, queue, 4, Outcome::dropped(7));
-    assert_eq!(rowids(&mut store, queue, ..), Vec::from_iter(1..=30));
+    assert_eq!(rowids(&mut store, queue, ..), (1..=30).collect::<Vec<_>>());
     assert_eq!(rowids(&mut store, queue, 2..5), [2, 3, 4]);
     assert_eq!(rowids(&mut store, queue, ..=2), [1, 2]);
     assert_eq!(rowids(&mut store, queue, 29..), [29, 30]);
@@ -170,7 +170,7 @@ fn a_reader_sees_what_is_done_with_too() {
     finish(&mut store, queue, 5, Outcome::EXPIRED);
     store.sync().expect("synced");
     let mut reader = open(&disk, Access::Read);
-    assert_eq!(rowids(&mut reader, queue, ..), Vec::from_iter(1..=20));
+    assert_eq!(rowids(&mut reader, queue, ..), (1..=20).collect::<Vec<_>>());
     let found = reader.load_all(queue, 5..=5).expect("the queue is there");
     assert_eq!(found.messages[0].outcome, Some(Outcome::EXPIRED));
 }
@@ -219,7 +219,7 @@ fn messages_in_segments_that_are_gone_are_not_found_and_pending_ones_always_are(
     assert!(!disk.files().contains_key(&FileName::Segment(1)));
     let found = rowids(&mut store, queue, ..);
     assert!(!found.contains(&1));
-    assert!(found.ends_with(&Vec::from_iter(189..200)));
+    assert!(found.ends_with(&(189..200).collect::<Vec<_>>()));
 }
 
 #[test]

@@ -48,6 +48,7 @@ impl Run {
             frame_target: 1024,
             checkpoint_after: 6 * 512,
             checkpoint_step: 300,
+            compact_after: 4 * 512,
             recent_max,
             low_water: 0,
             ..Options::default()

@@ -91,7 +91,7 @@ fn commits_of_many_threads_share_their_writes() {
         .map(|result| result.expect("committed").rowids[0])
         .collect();
     rowids.sort_unstable();
-    assert_eq!(rowids, Vec::from_iter(1..=64 * 50));
+    assert_eq!(rowids, (1..=64 * 50).collect::<Vec<_>>());
     let (_, after) = writer
         .handle()
         .run(move |store| (store.queue_info(queue), store.stats()))
@@ -298,7 +298,7 @@ fn os_acknowledges_what_was_handed_over_and_survives_the_end_of_the_process() {
 fn interval_acknowledges_at_once_and_writes_when_its_time_is_over_or_it_is_told_to() {
     // queue claim 19
     let disk = SimDisk::new(1);
-    let hour = Duration::from_secs(3600);
+    let hour = Duration::from_hours(1);
     let (mut store, queue) = with_queue(disk.clone(), Durability::Interval(hour));
     let before = disk.writes();
     for _ in 0..10 {

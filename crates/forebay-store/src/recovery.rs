@@ -6,7 +6,12 @@
 //! it are zeroed before anything new is written, so that they can never come back. Recovery may
 //! crash anywhere and be run again. See `docs/format.md`.
 
-use std::{hash::BuildHasher, io, ops::Range};
+use std::{
+    collections::BTreeSet,
+    hash::BuildHasher,
+    io,
+    ops::{Range, RangeInclusive},
+};
 
 use self::{files::Files, walk::Walk};
 use crate::{
@@ -111,7 +116,12 @@ fn replay<D: Disk>(mut files: Files<D>, options: Options) -> Result<Opened<D>, O
         &mut recovery,
         options.access,
     )?;
-    check_segments(&files, &mut replay, &mut recovery);
+    check_segments(
+        &files,
+        root.start.segment..=walk.segment,
+        &replay,
+        &mut recovery,
+    );
 
     if options.access == Access::Write {
         if let Some(damage) = recovery.damage.pop() {
@@ -207,20 +217,43 @@ fn read_all<D: Disk>(
     }
 }
 
-/// Every segment with the content of a pending message must be there.
-fn check_segments<D: Disk>(files: &Files<D>, replay: &mut Replay, recovery: &mut Recovery) {
-    for (number, _) in replay
-        .segments
-        .iter()
-        .filter(|(_, segment)| segment.live > 0)
+/// The segment that reading began in and every one with the content of a pending message must be
+/// there, none may be cut, and none may be missing between the last that was read and another.
+fn check_segments<D: Disk>(
+    files: &Files<D>,
+    read: RangeInclusive<u32>,
+    replay: &Replay,
+    recovery: &mut Recovery,
+) {
+    let live = replay.segments.iter().filter(|(_, of)| of.live > 0);
+    let mut needed: BTreeSet<u32> = live.map(|(number, _)| number).collect();
+    needed.insert(*read.start());
+    let next = read.end().saturating_add(1);
+    // Each is made once the one before it is there.
+    if files
+        .segments()
+        .any(|(number, found)| number > next && found.header.is_some())
     {
-        if files.segment(number).is_none_or(|found| found.len == 0) {
-            recovery.damage.push(Damage {
-                file: FileName::Segment(number),
-                offset: 0,
-                seq: 0,
-                what: "a segment that pending messages need is gone",
-            });
+        needed.insert(next);
+    }
+    let mut tell = |number, what| {
+        recovery.damage.push(Damage {
+            file: FileName::Segment(number),
+            offset: 0,
+            seq: 0,
+            what,
+        });
+    };
+    for (number, found) in files.segments() {
+        if found.is_cut && (number >= *read.start() || needed.contains(&number)) {
+            needed.remove(&number);
+            tell(number, "a segment is not as long as its header says");
+        }
+    }
+    for number in needed {
+        let found = files.segment(number);
+        if found.is_none_or(|found| found.header.is_none()) {
+            tell(number, "a segment that is needed is gone, or its header is");
         }
     }
 }

@@ -20,6 +20,9 @@ pub(super) struct Found {
     pub(super) len: u64,
     /// `None` if it is not valid.
     pub(super) header: Option<SegmentHeader>,
+    /// Whether the header is this file's, but the file has another length: a writer never leaves
+    /// that behind, as the header is written last.
+    pub(super) is_cut: bool,
 }
 
 pub(super) struct Files<D> {
@@ -54,7 +57,14 @@ impl<D: Disk> Files<D> {
             match name {
                 FileName::Root => files.root_len = Some(len),
                 FileName::Segment(number) => {
-                    files.segments.insert(number, Found { len, header: None });
+                    files.segments.insert(
+                        number,
+                        Found {
+                            len,
+                            header: None,
+                            is_cut: false,
+                        },
+                    );
                 }
             }
         }
@@ -121,8 +131,9 @@ impl<D: Disk> Files<D> {
                 }));
             }
             // A file used again has its old number until its header is written.
-            if header.number == number && header.len == found.len {
-                found.header = Some(header);
+            if header.number == number {
+                found.is_cut = header.len != found.len;
+                found.header = (!found.is_cut).then_some(header);
             }
         }
         self.store = store.unwrap_or_default();
@@ -132,7 +143,8 @@ impl<D: Disk> Files<D> {
     /// Whether nothing was ever written here: no files, or those of a creation that a crash cut
     /// short.
     pub(super) fn hold_nothing(&mut self) -> Result<bool, OpenError> {
-        if self.root.is_some() || self.segments.values().any(|found| found.header.is_some()) {
+        let is_known = |found: &Found| found.header.is_some() || found.is_cut;
+        if self.root.is_some() || self.segments.values().any(is_known) {
             return Ok(false);
         }
         // The first segment's header is written before anything else is. Zeros are all there is.
@@ -185,6 +197,7 @@ impl<D: Disk> Files<D> {
             Found {
                 len,
                 header: Some(header),
+                is_cut: false,
             },
         );
         let start = Start::new_log(alignment);
@@ -242,7 +255,8 @@ impl<D: Disk> Files<D> {
             .filter(|&number| number != head + 1 || self.ready_len(number).is_none())
             .collect();
         self.segments.retain(|number, _| !useless.contains(number));
-        let names: Vec<_> = useless.into_iter().map(FileName::Segment).collect();
+        // The last one first: a crash between them leaves no gap.
+        let names: Vec<_> = useless.into_iter().rev().map(FileName::Segment).collect();
         self.remove(&names)
     }
 

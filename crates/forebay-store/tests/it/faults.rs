@@ -264,6 +264,59 @@ fn a_root_older_than_the_log_still_finds_everything_or_says_what_is_gone() {
     assert!(matches!(refused(&disk), OpenError::Damaged(_)));
 }
 
+/// Whatever is missing of one file, a store that opens has everything.
+#[test]
+fn a_file_that_is_gone_empty_cut_or_without_a_header_is_told_or_does_not_matter() {
+    // queue claims 4, 22
+    for (count, checkpoint) in [(4, None), (100, None), (100, Some(50)), (100, Some(100))] {
+        let (disk, mut store, queue) = new_store(1);
+        for n in 1..=count {
+            append(&mut store, queue, format!("message {n}").as_bytes());
+            if checkpoint == Some(n) {
+                store.checkpoint().expect("the disk is sound");
+            }
+        }
+        drop(store);
+        let files = disk.files();
+        let newest = files.keys().max().copied();
+        for (&name, whole) in &files {
+            let mut wounds = vec![None];
+            let step = if count < 10 { 512 } else { 1536 };
+            for len in (0..whole.len()).step_by(step).chain([whole.len() - 1]) {
+                wounds.push(whole.get(..len).map(<[u8]>::to_vec));
+            }
+            let mut headless = whole.clone();
+            headless[..512].fill(0);
+            wounds.push(Some(headless));
+            for wound in wounds {
+                let len = wound.as_ref().map(Vec::len);
+                match wound {
+                    Some(bytes) => disk.put_file(name, bytes),
+                    None => disk.delete_file(name),
+                }
+                let before = disk.files();
+                let told = match Store::open(disk.clone(), options()) {
+                    Err(OpenError::Damaged(_)) => {
+                        assert_eq!(disk.files(), before, "what is refused is left alone");
+                        true
+                    }
+                    Err(error) => panic!("{name}, {len:?}: {error}"),
+                    Ok(_) => false,
+                };
+                // The newest segment may be one that nothing was written to yet.
+                let all = told || contents(&disk) == messages(count);
+                assert!(all || Some(name) == newest, "{name}, {len:?} of {count}");
+                for name in disk.files().into_keys() {
+                    disk.delete_file(name);
+                }
+                for (&name, bytes) in &files {
+                    disk.put_file(name, bytes.clone());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_directory_that_fails_while_a_segment_is_made_or_used_again_loses_nothing() {
     // queue claims 6, 19: creation fails cleanly; a rename or sync that fails ends the process.

@@ -277,18 +277,38 @@ impl Broker {
             .push_back(Output::Transmit { connection, packet });
     }
 
+    /// Sends a packet unless it is larger than the client takes: then the connection ends, since
+    /// what it waits for can't be said. `false` where it has ended.
+    ///
+    /// Spec: [MQTT-3.1.2-24]
+    fn transmit_or_close(
+        &mut self,
+        connection: ConnectionId,
+        packet: Packet,
+        now: Instant,
+    ) -> bool {
+        let peer = self.connections.get(&connection);
+        let fits = peer.is_some_and(|it| it.takes(&packet));
+        if fits {
+            self.transmit(connection, packet);
+        } else {
+            self.close(connection, ReasonCode::PACKET_TOO_LARGE, now);
+        }
+        fits
+    }
+
     /// Ends a connection from this side, with a DISCONNECT where the protocol has one.
     fn close(&mut self, connection: ConnectionId, reason: ReasonCode, now: Instant) {
         let Some(peer) = self.connections.get(&connection) else {
             return;
         };
         let says_why = peer.version == Version::V5 && matches!(peer.phase, Phase::Live(_));
-        if says_why {
-            let packet = Disconnect {
-                reason,
-                ..Disconnect::default()
-            };
-            self.transmit(connection, Packet::Disconnect(packet));
+        let packet = Packet::Disconnect(Disconnect {
+            reason,
+            ..Disconnect::default()
+        });
+        if says_why && peer.takes(&packet) {
+            self.transmit(connection, packet);
         }
         self.outputs.push_back(Output::Close { connection, reason });
         self.forget(connection, now);

@@ -16,7 +16,8 @@ pub struct Limits {
     /// QoS 1 and 2 messages sent to a client and unacknowledged; further ones stay queued.
     pub max_inflight: u16,
     /// Messages waiting in the queue of one session; a publish that would pass it is refused with
-    /// 0x97 (3.1.1: the connection ends).
+    /// 0x97 (3.1.1: the connection ends), a will or a retained message is dropped. QoS 2 messages
+    /// that had their PUBREC before are queued all the same.
     pub max_queued_messages: u64,
     /// Payload bytes of QoS 2 messages that await PUBREL in one session; a publish that would pass
     /// it is refused with 0x97 (3.1.1: the connection ends).
@@ -25,7 +26,8 @@ pub struct Limits {
     pub max_subscriptions: u32,
     /// Levels of a topic name or filter; a deeper one is refused with 0x90 or 0x8F.
     pub max_topic_levels: u16,
-    /// Retained messages kept; a publish that would add one more is refused with 0x97.
+    /// Retained messages kept; a publish that would add one more is refused with 0x97, a will is
+    /// not retained. QoS 2 messages that had their PUBREC before are retained all the same.
     pub max_retained: u64,
     /// Packets held, bytes, that arrive behind a CONNECT that is not answered yet; past it the
     /// connection ends.

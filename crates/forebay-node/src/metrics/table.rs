@@ -99,6 +99,7 @@ static TABLE: &[Metric] = &[
             ("expired", n.machine.dropped_expired),
             ("too_large", n.machine.dropped_too_large),
             ("offline", n.machine.dropped_offline),
+            ("full", n.machine.dropped_full),
             ("unreadable", n.machine.unreadable),
             ("refused", n.machine.refused),
             ("slow_reader", n.slow_reader),

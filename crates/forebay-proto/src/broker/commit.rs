@@ -51,7 +51,7 @@ impl Broker {
                 };
                 peer.answered(&packet);
                 self.stats.count_sent(&packet);
-                self.transmit(connection, packet);
+                self.transmit_or_close(connection, packet, now);
             }
             Effect::Close(connection) => {
                 let reason = ReasonCode::SUCCESS;

@@ -24,6 +24,7 @@ impl Broker {
     pub(super) fn connect(&mut self, connection: ConnectionId, connect: &Connect, now: Instant) {
         if let Some(peer) = self.connections.get_mut(&connection) {
             peer.version = connect.version;
+            peer.max_packet_size = connect.properties.maximum_packet_size().unwrap_or(u32::MAX);
         }
         if let Err(reason) = self.admit(connection, connect) {
             self.refuse_connect(connection, connect.version, reason, now);
@@ -97,7 +98,9 @@ impl Broker {
             .partition(|it| it.packet_id.is_some());
         it.out
             .resume(window, in_exchange, queued.len() as u64 + resumed.queued);
-        self.transmit_connack(session, connection);
+        if !self.transmit_connack(session, connection, now) {
+            return;
+        }
         self.resend(session, connection, now);
         self.deliver_promoted(session, queued, now);
         self.go_live(session, connection, now);
@@ -113,8 +116,9 @@ impl Broker {
         };
         let (window, queued) = (it.window, it.out.pending());
         it.out.resume(window, Vec::new(), queued);
-        self.transmit_connack(session, connection);
-        self.go_live(session, connection, now);
+        if self.transmit_connack(session, connection, now) {
+            self.go_live(session, connection, now);
+        }
     }
 
     /// Handles what came while the CONNACK was owed.
@@ -129,14 +133,19 @@ impl Broker {
         }
     }
 
-    fn transmit_connack(&mut self, session: SessionId, connection: ConnectionId) {
+    /// Whether the client takes a packet of that size; otherwise the connection ends.
+    fn transmit_connack(
+        &mut self,
+        session: SessionId,
+        connection: ConnectionId,
+        now: Instant,
+    ) -> bool {
         let connack = self
             .sessions
             .get_mut(&session)
             .and_then(|it| it.connack.take());
-        if let Some(connack) = connack {
-            self.transmit(connection, Packet::ConnAck(*connack));
-        }
+        let Some(connack) = connack else { return false };
+        self.transmit_or_close(connection, Packet::ConnAck(*connack), now)
     }
 
     fn admit(&self, connection: ConnectionId, connect: &Connect) -> Result<(), ReasonCode> {
@@ -215,6 +224,7 @@ impl Broker {
         assigned: bool,
         present: bool,
     ) {
+        self.unwatch_session(session);
         let limits = self.config.limits.clone();
         let Some(it) = self.sessions.get_mut(&session) else {
             return;
@@ -275,7 +285,6 @@ impl Broker {
 
         if let Some(peer) = self.connections.get_mut(&connection) {
             peer.phase = Phase::Connecting(session);
-            peer.max_packet_size = connect.properties.maximum_packet_size().unwrap_or(u32::MAX);
             // One and a half times the keep alive. [MQTT-3.1.2-22]
             peer.silence_ms_max = u64::from(connect.keep_alive_secs) * 1500;
         }
@@ -299,8 +308,9 @@ impl Broker {
             reason,
             properties,
         };
-        self.transmit(connection, Packet::ConnAck(connack));
-        self.close(connection, reason, now);
+        if self.transmit_or_close(connection, Packet::ConnAck(connack), now) {
+            self.close(connection, reason, now);
+        }
     }
 
     pub(super) fn version(&self, connection: ConnectionId) -> Version {

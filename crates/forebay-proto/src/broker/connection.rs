@@ -105,6 +105,12 @@ impl Connection {
         }
     }
 
+    /// Whether the client takes a packet of that size.
+    pub(super) fn takes(&self, packet: &Packet) -> bool {
+        self.max_packet_size == u32::MAX
+            || encoded_len(packet, self.version) <= self.max_packet_size as usize
+    }
+
     /// When the connection ends if nothing more comes.
     pub(super) fn silent_until(&self) -> Option<Instant> {
         let wait = core::time::Duration::from_millis(self.silence_ms_max);

@@ -38,7 +38,14 @@ impl Broker {
     ) {
         let topic = message.topic();
         if message.retain() {
-            self.retain(&topic, message);
+            let grows = !message.payload().is_empty() && !self.retained.contains(&topic);
+            let full = self.retained.len() as u64 >= self.config.limits.max_retained;
+            // A client's message was judged when it came.
+            if origin == Origin::Broker && grows && full {
+                self.stats.count_drop(DropReason::Full);
+            } else {
+                self.retain(&topic, message);
+            }
         }
         let mut content = stored.map_or(Content::New, |(it, rowid)| Content::Of(it, rowid));
         for found in found {
@@ -102,6 +109,11 @@ impl Broker {
             }
         } else if mark.qos == QoS::AtMostOnce {
             self.stats.count_drop(DropReason::Offline);
+        } else if mark.origin == Origin::Broker
+            && it.out.pending() >= self.config.limits.max_queued_messages
+        {
+            // Nobody else is there to be refused: a client's message was judged when it came.
+            self.stats.count_drop(DropReason::Full);
         } else {
             let Some(it) = self.sessions.get_mut(&session) else {
                 return;
@@ -245,6 +257,8 @@ impl Broker {
                 });
                 self.after_commit(Effect::Transmit(connection, with_id(packet, id)), now);
             }
+            // The next connection has it.
+            Err(DropReason::Offline) => {}
             Err(drop) => {
                 self.stats.count_drop(drop);
                 let outcome = if drop == DropReason::TooLarge {
@@ -291,13 +305,18 @@ impl Broker {
             // Delivery had begun: it goes on though the message expired. [MQTT-3.3.2-5]
             match self.packet(connection, message, mark, Some(id), &stored.note, now) {
                 Ok(packet) => self.after_commit(Effect::Transmit(connection, packet), now),
+                Err(DropReason::Offline) => return,
                 Err(drop) => {
                     self.stats.count_drop(drop);
-                    let Some(it) = self.sessions.get_mut(&session) else {
-                        return;
-                    };
-                    it.out.abandon(id);
-                    self.finish(session, stored.rowid, Outcome::TooLarge);
+                    if mark.qos == QoS::ExactlyOnce {
+                        // The client may have it from an earlier connection, and would take the
+                        // next message of this identifier for the same: it is to release it.
+                        let received = Ack::new(id, ReasonCode::SUCCESS);
+                        self.pubrec(connection, session, &received, now);
+                    } else if let Some(it) = self.sessions.get_mut(&session) {
+                        it.out.abandon(id);
+                        self.finish(session, stored.rowid, Outcome::TooLarge);
+                    }
                 }
             }
         }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::{
-    broker::{Broker, Op, Table, commit::Effect, persist, state},
+    broker::{Broker, Op, Table, commit::Effect, persist, state, timer::Timer},
     id::{ConnectionId, SessionId},
     packet::{DecodeError, Disconnect, Version},
     reason::ReasonCode,
@@ -72,6 +72,9 @@ impl Broker {
         let Some(peer) = self.connections.remove(&connection) else {
             return;
         };
+        if let Some(at) = peer.watched_until {
+            self.timers.disarm(at, Timer::Connection(connection));
+        }
         let Some(session) = peer.session() else {
             return;
         };
@@ -111,7 +114,7 @@ impl Broker {
         if will_due {
             self.publish_will(session, now);
         }
-        self.arm_session(session);
+        self.watch_session(session);
     }
 
     /// Ends a session: its will is published, its queues, subscriptions and rows go.
@@ -119,6 +122,7 @@ impl Broker {
     /// Spec: [MQTT-3.1.2-8], [MQTT-4.1.0-2]
     pub(super) fn end_session(&mut self, session: SessionId, now: Instant) {
         self.publish_will(session, now);
+        self.unwatch_session(session);
         let Some(it) = self.sessions.remove(&session) else {
             return;
         };
@@ -180,7 +184,7 @@ impl Broker {
                     value,
                 });
             }
-            self.arm_session(session);
+            self.watch_session(session);
             self.cut_large_commit();
         }
         self.handle_timeout(now);

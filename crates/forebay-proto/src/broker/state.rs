@@ -35,6 +35,8 @@ pub(super) struct Session {
     /// Session Expiry Interval, seconds; [`NEVER`] is without end.
     pub(super) expiry_secs: u32,
     pub(super) disconnected_at: Option<Instant>,
+    /// When the machine looks at the session next.
+    pub(super) watched_until: Option<Instant>,
     pub(super) out: Outbound,
     pub(super) inbound: Inbound,
     pub(super) will: Option<Box<Will>>,
@@ -53,6 +55,7 @@ impl Session {
             epoch: 0,
             expiry_secs: 0,
             disconnected_at: None,
+            watched_until: None,
             out: Outbound::new(),
             inbound: Inbound::new(1),
             will: None,

@@ -4,7 +4,6 @@ use crate::packet::{Packet, QoS};
 
 /// Why a message was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-
 pub(super) enum DropReason {
     /// Its time was up.
     Expired,
@@ -12,6 +11,8 @@ pub(super) enum DropReason {
     TooLarge,
     /// QoS 0 for a session without a connection.
     Offline,
+    /// Made by the broker, where the queue or the retained messages were at their bound.
+    Full,
     /// Its content could not be read; it stays in the store.
     Unreadable,
 }
@@ -41,6 +42,9 @@ pub struct Stats {
     pub dropped_too_large: u64,
     /// QoS 0 messages dropped because the session had no connection.
     pub dropped_offline: u64,
+    /// Wills and retained messages dropped because the queue they were for was at its bound, and
+    /// wills not retained because as many messages were as may be.
+    pub dropped_full: u64,
     /// Messages passed over because their content could not be read.
     pub unreadable: u64,
     /// Acknowledgements for identifiers that were not in use, or of the wrong kind.
@@ -55,6 +59,7 @@ impl Stats {
             DropReason::Expired => self.dropped_expired += 1,
             DropReason::TooLarge => self.dropped_too_large += 1,
             DropReason::Offline => self.dropped_offline += 1,
+            DropReason::Full => self.dropped_full += 1,
             DropReason::Unreadable => self.unreadable += 1,
         }
     }

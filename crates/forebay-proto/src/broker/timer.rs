@@ -32,6 +32,15 @@ impl Timers {
         self.0.first().map(|(at, _)| *at)
     }
 
+    pub(super) fn disarm(&mut self, at: Instant, timer: Timer) {
+        self.0.remove(&(at, timer));
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     fn take_due(&mut self, now: Instant) -> Option<(Instant, Timer)> {
         if self.next()? > now {
             return None;
@@ -83,6 +92,8 @@ impl Broker {
         };
         if it.ends_at().is_some_and(|at| at <= now) {
             self.end_session(session, now);
+        } else {
+            self.watch_session(session);
         }
     }
 
@@ -91,10 +102,14 @@ impl Broker {
         let Some(peer) = self.connections.get_mut(&connection) else {
             return;
         };
-        if peer.watched_until.is_none_or(|sooner| at < sooner) {
-            peer.watched_until = Some(at);
-            self.timers.arm(at, Timer::Connection(connection));
+        let timer = Timer::Connection(connection);
+        match peer.watched_until {
+            Some(sooner) if sooner <= at => return,
+            Some(later) => self.timers.disarm(later, timer),
+            None => {}
         }
+        peer.watched_until = Some(at);
+        self.timers.arm(at, timer);
     }
 
     /// Watches the keep alive of a connection.
@@ -108,13 +123,24 @@ impl Broker {
         }
     }
 
-    /// Arms the timers of a session without a connection.
-    pub(super) fn arm_session(&mut self, session: SessionId) {
-        let Some(it) = self.sessions.get(&session) else {
+    /// Watches a session without a connection.
+    pub(super) fn watch_session(&mut self, session: SessionId) {
+        self.unwatch_session(session);
+        let Some(it) = self.sessions.get_mut(&session) else {
             return;
         };
-        for at in [it.will_due_at(), it.ends_at()].into_iter().flatten() {
+        // The will is never due after the end.
+        it.watched_until = it.will_due_at().or_else(|| it.ends_at());
+        if let Some(at) = it.watched_until {
             self.timers.arm(at, Timer::Session(session));
+        }
+    }
+
+    /// Takes the timer of a session back.
+    pub(super) fn unwatch_session(&mut self, session: SessionId) {
+        let watched = self.sessions.get_mut(&session);
+        if let Some(at) = watched.and_then(|it| it.watched_until.take()) {
+            self.timers.disarm(at, Timer::Session(session));
         }
     }
 }

@@ -176,7 +176,10 @@ impl Outbound {
             }
             (AckKind::Received, Handshake::WaitForPubRec | Handshake::WaitForPubComp) => {
                 message.mark.state = Handshake::WaitForPubComp;
-                AckStep::Release(message.rowid, message.mark)
+                let step = AckStep::Release(message.rowid, message.mark);
+                // The client has it though it was not sent again yet.
+                self.resend.retain(|it| it.packet_id != Some(id));
+                step
             }
             (AckKind::Ack | AckKind::Received | AckKind::Complete, _) => AckStep::Ignore,
         }
@@ -232,7 +235,7 @@ impl Outbound {
         Some(stored)
     }
 
-    /// Takes a message out that can't be sent on this connection.
+    /// Takes a QoS 1 message out that can't be sent on this connection.
     pub(crate) fn abandon(&mut self, id: PacketId) {
         let _ = self.finish(id, Outcome::TooLarge);
     }

@@ -5,10 +5,10 @@
 
 use bytes::Bytes;
 use forebay_proto::{
-    Ack, Broker, Config, Connect, ConnectionId, Direction, Handshake, Instant, Mark, Message, Op,
-    Output, Packet, PacketId, Peer, Properties, PropertiesBuilder, Property, Publish, QoS,
-    QueueState, ReasonCode, Resumed, Rowid, Seq, SessionId, Stored, Subscribe, SubscriptionOptions,
-    Table, Text, Version,
+    Ack, Broker, Config, Connect, ConnectionId, DecodeError, Direction, Handshake, Instant, Limits,
+    Mark, Message, Op, Output, Packet, PacketId, Peer, Properties, PropertiesBuilder, Property,
+    Publish, QoS, QueueState, ReasonCode, Resumed, Rowid, Seq, SessionId, Stored, Subscribe,
+    SubscriptionOptions, Table, Text, Version,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -157,6 +157,11 @@ impl Bed {
         bed.broker.handle_start(bed.now);
         bed.drain();
         bed
+    }
+
+    /// The bounds that hold from the next start.
+    pub(crate) fn limits(&mut self) -> &mut Limits {
+        &mut self.config.limits
     }
 
     /// Power loss and a new start: what no sync covered is gone, and so is every connection.
@@ -317,6 +322,23 @@ impl Bed {
     /// Messages in all queues on disk.
     pub(crate) fn stored_messages(&self) -> usize {
         self.durable.queues.values().map(|it| it.rows.len()).sum()
+    }
+
+    /// Messages to clients that are on disk.
+    pub(crate) fn stored_out(&self) -> usize {
+        let queues = self.durable.queues.iter();
+        queues
+            .filter(|((_, direction), _)| *direction == Direction::Out)
+            .map(|(_, it)| it.rows.len())
+            .sum()
+    }
+
+    /// Hands bytes that are no packet to the broker.
+    pub(crate) fn malformed(&mut self, connection: ConnectionId, error: &DecodeError) {
+        if !self.closed.contains_key(&connection) {
+            self.broker.handle_malformed(connection, error, self.now);
+            self.drain();
+        }
     }
 
     /// Lets time pass, timer by timer.

@@ -1,6 +1,6 @@
 //! Packets to bytes and back. Chapters 2 and 3, both versions.
 
-mod arbitrary;
+pub(crate) mod arbitrary;
 mod exact;
 mod oracle;
 mod random;

@@ -247,8 +247,10 @@ impl Pair {
             match link.to_server.decode(&mut link.up.delivered) {
                 Ok(Some(packet)) => {
                     if self.bed.closed(link.id).is_none() {
+                        let v5 = self.ends[link.end].version() == Version::V5;
+                        let quota = v5.then(|| self.bed.limits().receive_maximum);
                         self.wire
-                            .reached_broker(link.end, link.id, &packet, is_late);
+                            .reached_broker(link.end, link.id, &packet, quota, is_late);
                     }
                     self.bed.send(link.id, packet);
                 }

@@ -135,6 +135,36 @@ fn the_receive_maximum_of_the_client_holds_for_new_and_resent_messages() {
 }
 
 #[test]
+fn a_message_that_has_become_too_large_is_released_and_its_identifier_stands_for_nothing() {
+    // broker case 12
+    for (qos, released) in [(1, &[][..]), (2, &["PUBREL #1 0x00"])] {
+        let mut bed = Bed::new();
+        let (subscriber, _) = bed.connect(durable("s"));
+        bed.subscribe(subscriber, "a", 2);
+        let (publisher, _) = bed.connect(durable("p"));
+        bed.send(publisher, publish("a", &"x".repeat(100), qos, 1));
+        bed.send(publisher, Packet::PubRel(ack(1)));
+        bed.take(subscriber);
+        // It may have the message, but its acknowledgement is lost.
+        bed.cut(subscriber);
+        let mut small = durable("s");
+        let mut properties = PropertiesBuilder::new();
+        properties.push(Property::SessionExpiryInterval(3600));
+        properties.push(Property::MaximumPacketSize(50));
+        small.properties = properties.build();
+        let (subscriber, _) = bed.connect(small);
+        assert_eq!(shown(&bed.take(subscriber)), released);
+        bed.send(publisher, publish("a", "y", qos, 2));
+        bed.send(publisher, Packet::PubRel(ack(2)));
+        let next = shown(&bed.take(subscriber));
+        assert_eq!(next, [format!("PUBLISH a y q{qos} #2")]);
+        bed.send(subscriber, Packet::PubComp(ack(1)));
+        assert_eq!(bed.broker.stats().queued, 1);
+        assert_eq!(bed.broker.stats().dropped_too_large, 1);
+    }
+}
+
+#[test]
 fn a_message_that_arrives_while_the_store_is_asked_for_others_keeps_its_turn() {
     let limits = Limits {
         max_inflight: 2,

@@ -207,7 +207,7 @@ fn reason(version: Version) -> BoxedStrategy<ReasonCode> {
     }
 }
 
-fn connect(version: Version) -> impl Strategy<Value = Packet> {
+pub(crate) fn connect(version: Version) -> impl Strategy<Value = Packet> {
     let will = (
         any::<bool>(),
         qos(),
@@ -416,7 +416,7 @@ pub(super) fn packet() -> impl Strategy<Value = (Version, Role, Packet)> {
 }
 
 /// Any packet of `version`, and who reads it.
-pub(super) fn packet_of(version: Version) -> impl Strategy<Value = (Role, Packet)> {
+pub(crate) fn packet_of(version: Version) -> impl Strategy<Value = (Role, Packet)> {
     let server = prop_oneof![
         connect(version),
         publish(version, PUBLISH),

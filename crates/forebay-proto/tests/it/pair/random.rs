@@ -57,6 +57,9 @@ fn play(pair: &mut Pair, random: &mut Random) {
                 _ => pair.disconnect(end),
             }
         } else if random.once_in(crash) {
+            let limits = pair.bed.limits();
+            limits.max_inflight = random.below(5) as u16 + 1;
+            limits.receive_maximum = random.below(5) as u16 + 1;
             pair.crash();
         } else if random.once_in(40) {
             pair.pass(random.below(1500) as u64);

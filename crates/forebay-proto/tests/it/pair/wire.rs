@@ -127,16 +127,25 @@ impl Wire {
         self.down[end].connected();
     }
 
+    /// A packet reached the broker, which granted `quota` messages in flight.
     pub(super) fn reached_broker(
         &mut self,
         end: usize,
         link: ConnectionId,
         packet: &Packet,
+        quota: Option<u16>,
         is_late: bool,
     ) {
         let (up, down) = (&mut self.up[end], &mut self.down[end]);
         match packet {
-            Packet::Publish(it) => up.publish(it, link, is_late),
+            Packet::Publish(it) => {
+                up.publish(it, link, is_late);
+                let open = up.open.len();
+                assert!(
+                    quota.is_none_or(|it| open <= usize::from(it)),
+                    "{open} in flight of {quota:?}"
+                );
+            }
             Packet::PubRel(it) => up.release(it.packet_id, is_late),
             Packet::PubAck(it) => down.acknowledge(it.packet_id, true, is_late),
             Packet::PubRec(it) => down.acknowledge(it.packet_id, false, is_late),

@@ -1,4 +1,4 @@
-//! The pending messages of one queue, 16 bytes each, found by rowid.
+//! Messages of one queue, found by rowid: the pending ones with 16 bytes each, or those inflight.
 //!
 //! Owns two parts: a dense run of entries whose place gives the rowid, and a sparse map for the
 //! few that stayed behind while those after them went. All sparse rowids are below the dense
@@ -28,7 +28,16 @@ pub(crate) struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 16);
 
-impl Entry {
+/// What a place of an [`Index`] holds.
+pub(crate) trait Place {
+    /// What is there where nothing is.
+    const HOLE: Self;
+
+    /// Whether nothing is there.
+    fn is_hole(&self) -> bool;
+}
+
+impl Place for Entry {
     const HOLE: Self = Self {
         segment: 0,
         offset: 0,
@@ -37,6 +46,13 @@ impl Entry {
         packet_id: 0,
     };
 
+    #[inline]
+    fn is_hole(&self) -> bool {
+        self.segment == 0
+    }
+}
+
+impl Entry {
     pub(crate) fn new(at: ContentRef, flag: UserFlag, packet_id: u16) -> Self {
         debug_assert!(at.segment != 0);
         Self {
@@ -59,26 +75,33 @@ impl Entry {
     pub(crate) fn set_content(&mut self, at: ContentRef) {
         *self = Self::new(at, self.flag, self.packet_id);
     }
-
-    fn is_hole(&self) -> bool {
-        self.segment == 0
-    }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[expect(
     clippy::box_collection,
     reason = "most queues have none, and eight bytes for it are enough"
 )]
-pub(crate) struct Index {
+pub(crate) struct Index<T = Entry> {
     /// The rowid of the first dense place.
     base: Rowid,
-    dense: VecDeque<Entry>,
+    dense: VecDeque<T>,
     holes: u32,
-    sparse: Option<Box<BTreeMap<Rowid, Entry>>>,
+    sparse: Option<Box<BTreeMap<Rowid, T>>>,
 }
 
-impl Index {
+impl<T> Default for Index<T> {
+    fn default() -> Self {
+        Self {
+            base: 0,
+            dense: VecDeque::new(),
+            holes: 0,
+            sparse: None,
+        }
+    }
+}
+
+impl<T: Place> Index<T> {
     /// How many entries there are.
     pub(crate) fn len(&self) -> usize {
         self.sparse_len() + self.dense_len()
@@ -100,7 +123,7 @@ impl Index {
         rowid.checked_sub(self.base)?.try_into().ok()
     }
 
-    pub(crate) fn get(&self, rowid: Rowid) -> Option<&Entry> {
+    pub(crate) fn get(&self, rowid: Rowid) -> Option<&T> {
         if rowid < self.base {
             return self.sparse.as_ref()?.get(&rowid);
         }
@@ -109,7 +132,7 @@ impl Index {
             .filter(|entry| !entry.is_hole())
     }
 
-    pub(crate) fn get_mut(&mut self, rowid: Rowid) -> Option<&mut Entry> {
+    pub(crate) fn get_mut(&mut self, rowid: Rowid) -> Option<&mut T> {
         if rowid < self.base {
             return self.sparse.as_mut()?.get_mut(&rowid);
         }
@@ -118,7 +141,7 @@ impl Index {
     }
 
     /// Adds an entry, or replaces the one with that rowid.
-    pub(crate) fn insert(&mut self, rowid: Rowid, entry: Entry) {
+    pub(crate) fn insert(&mut self, rowid: Rowid, entry: T) {
         debug_assert!(!entry.is_hole());
         if self.dense.is_empty() && self.sparse_last().is_none_or(|last| last < rowid) {
             self.base = rowid;
@@ -144,7 +167,7 @@ impl Index {
         } else if self.base - rowid <= bridge && self.sparse_last().is_none_or(|l| l < rowid) {
             while self.base - rowid > 1 {
                 self.grow();
-                self.dense.push_front(Entry::HOLE);
+                self.dense.push_front(T::HOLE);
                 self.holes += 1;
                 self.base -= 1;
             }
@@ -159,7 +182,7 @@ impl Index {
     fn bridge_back(&mut self, gap: u64) {
         for _ in 0..gap {
             self.grow();
-            self.dense.push_back(Entry::HOLE);
+            self.dense.push_back(T::HOLE);
             self.holes += 1;
         }
     }
@@ -171,7 +194,7 @@ impl Index {
         }
     }
 
-    pub(crate) fn remove(&mut self, rowid: Rowid) -> Option<Entry> {
+    pub(crate) fn remove(&mut self, rowid: Rowid) -> Option<T> {
         if rowid < self.base {
             let sparse = self.sparse.as_mut()?;
             let entry = sparse.remove(&rowid);
@@ -182,7 +205,7 @@ impl Index {
         }
         let place = self.place(rowid)?;
         let entry = self.dense.get_mut(place).filter(|entry| !entry.is_hole())?;
-        let removed = std::mem::replace(entry, Entry::HOLE);
+        let removed = std::mem::replace(entry, T::HOLE);
         self.holes += 1;
         self.tidy();
         Some(removed)
@@ -194,12 +217,12 @@ impl Index {
         if self.dense.len() > SMALL && self.holes as usize * 2 > self.dense.len() {
             self.spill(self.dense.len() / 4);
         }
-        while self.dense.front().is_some_and(Entry::is_hole) {
+        while self.dense.front().is_some_and(Place::is_hole) {
             self.dense.pop_front();
             self.holes -= 1;
             self.base += 1;
         }
-        while self.dense.back().is_some_and(Entry::is_hole) {
+        while self.dense.back().is_some_and(Place::is_hole) {
             self.dense.pop_back();
             self.holes -= 1;
         }
@@ -234,7 +257,7 @@ impl Index {
     pub(crate) fn range(
         &self,
         range: impl RangeBounds<Rowid>,
-    ) -> impl DoubleEndedIterator<Item = (Rowid, &Entry)> {
+    ) -> impl DoubleEndedIterator<Item = (Rowid, &T)> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let from = match range.start_bound() {
             Included(&rowid) => rowid,

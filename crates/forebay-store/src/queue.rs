@@ -1,6 +1,6 @@
 //! One queue in memory: its pending messages and the list each of them is in.
 //!
-//! Owns the two lists. A pending message is *inflight* (in a map, content in memory), *queued*
+//! Owns the two lists. A pending message is *inflight* (its content in memory), *queued*
 //! (in the index, content on disk) or *not loaded* (in the index too, in neither list). An idle
 //! queue has no [`Lists`] and costs about a hundred bytes. Never reads or writes the disk.
 //!
@@ -17,7 +17,7 @@ use std::{
 use bytes::Bytes;
 
 use crate::{
-    index::{Entry, Index},
+    index::{self, Entry, Index},
     ranges::Ranges,
     types::{List, Place, QueueId, Rowid},
 };
@@ -48,7 +48,7 @@ pub(crate) struct Queue {
 /// What only some queues have.
 #[derive(Debug, Default)]
 struct Lists {
-    inflight: BTreeMap<Rowid, Inflight>,
+    inflight: Index<Inflight>,
     /// Packet identifiers of pending messages, 0 left out.
     packet_ids: BTreeSet<(u16, Rowid)>,
     /// Notes of pending messages, empty ones left out.
@@ -69,6 +69,17 @@ struct Lists {
 pub(crate) struct Inflight {
     pub(crate) entry: Entry,
     pub(crate) content: Option<Content>,
+}
+
+impl index::Place for Inflight {
+    const HOLE: Self = Self {
+        entry: Entry::HOLE,
+        content: None,
+    };
+
+    fn is_hole(&self) -> bool {
+        self.entry.is_hole()
+    }
 }
 
 impl Queue {
@@ -104,9 +115,10 @@ impl Queue {
     pub(crate) fn close(&mut self) {
         self.open = false;
         if let Some(lists) = &mut self.lists {
-            for (rowid, inflight) in std::mem::take(&mut lists.inflight).into_iter().rev() {
+            for (rowid, inflight) in lists.inflight.range(..).rev() {
                 self.index.insert(rowid, inflight.entry);
             }
+            lists.inflight = Index::default();
             lists.held.clear();
             lists.quarantined.clear();
             lists.unloaded = Ranges::default();
@@ -148,7 +160,7 @@ impl Queue {
         let inflight = self
             .lists
             .as_ref()
-            .and_then(|l| l.inflight.keys().next().copied());
+            .and_then(|lists| Some(lists.inflight.range(..).next()?.0));
         let waiting = self.index.range(..).next().map(|(rowid, _)| rowid);
         inflight
             .into_iter()
@@ -173,7 +185,7 @@ impl Queue {
         let inflight = self
             .lists
             .as_ref()
-            .and_then(|lists| lists.inflight.get(&rowid));
+            .and_then(|lists| lists.inflight.get(rowid));
         inflight
             .map(|inflight| &inflight.entry)
             .or_else(|| self.index.get(rowid))
@@ -183,7 +195,7 @@ impl Queue {
         let inflight = self
             .lists
             .as_mut()
-            .and_then(|lists| lists.inflight.get_mut(&rowid));
+            .and_then(|lists| lists.inflight.get_mut(rowid));
         match inflight {
             Some(inflight) => Some(&mut inflight.entry),
             None => self.index.get_mut(rowid),
@@ -192,7 +204,7 @@ impl Queue {
 
     pub(crate) fn list_of(&self, rowid: Rowid) -> Option<List> {
         if let Some(lists) = &self.lists {
-            if lists.inflight.contains_key(&rowid) {
+            if lists.inflight.get(rowid).is_some() {
                 return Some(List::Inflight);
             }
             if lists.unloaded.contains(rowid) {
@@ -292,7 +304,7 @@ impl Queue {
         let inflight = self
             .lists
             .as_mut()
-            .and_then(|lists| lists.inflight.remove(&rowid));
+            .and_then(|lists| lists.inflight.remove(rowid));
         let entry = match inflight {
             Some(inflight) => inflight.entry,
             None => self.index.remove(rowid)?,
@@ -369,7 +381,7 @@ impl Queue {
         let lists = self.lists.as_ref()?;
         let inflight = lists
             .inflight
-            .get(&rowid)
+            .get(rowid)
             .and_then(|inflight| inflight.content.as_ref());
         inflight.or_else(|| lists.held.get(&rowid))
     }
@@ -378,7 +390,7 @@ impl Queue {
     pub(crate) fn hold(&mut self, rowid: Rowid, content: Content) {
         match self.list_of(rowid) {
             Some(List::Inflight) => {
-                if let Some(inflight) = self.lists_mut().inflight.get_mut(&rowid) {
+                if let Some(inflight) = self.lists_mut().inflight.get_mut(rowid) {
                     inflight.content = Some(content);
                 }
             }
@@ -434,7 +446,7 @@ impl Queue {
             .flat_map(move |lists| lists.inflight.range((from, to)));
         let queued = (list == List::Queued).then(|| self.queued(from, to));
         inflight
-            .map(|(&rowid, _)| rowid)
+            .map(|(rowid, _)| rowid)
             .chain(queued.into_iter().flatten())
     }
 
@@ -449,7 +461,7 @@ impl Queue {
         let mut found: Vec<_> = indexed.collect();
         if let Some(lists) = &self.lists {
             let inflight = lists.inflight.range(..below).rev().take(count);
-            found.extend(inflight.map(|(&rowid, inflight)| (rowid, inflight.entry)));
+            found.extend(inflight.map(|(rowid, inflight)| (rowid, inflight.entry)));
             found.sort_unstable_by_key(|&(rowid, _)| rowid);
             found.drain(..found.len().saturating_sub(count));
         } else {
@@ -460,9 +472,9 @@ impl Queue {
 
     /// Every pending message, in any order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let inflight = self.lists.iter().flat_map(|lists| lists.inflight.values());
+        let inflight = self.lists.iter().flat_map(|lists| lists.inflight.range(..));
         inflight
-            .map(|i| &i.entry)
+            .map(|(_, inflight)| &inflight.entry)
             .chain(self.index.range(..).map(|(_, entry)| entry))
     }
 
@@ -484,7 +496,7 @@ impl Queue {
 
 impl Lists {
     fn is_empty(&self) -> bool {
-        self.inflight.is_empty()
+        self.inflight.len() == 0
             && self.packet_ids.is_empty()
             && self.notes.is_empty()
             && self.held.is_empty()

@@ -63,6 +63,8 @@ struct Run {
     secs: f64,
     /// Of the whole process, kernel included.
     cpu_secs: f64,
+    /// In which the thread could have run and had no core.
+    waited_secs: f64,
     /// Bytes of frames, padding included.
     bytes: u64,
     allocations: u64,

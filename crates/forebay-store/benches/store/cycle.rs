@@ -8,7 +8,11 @@ use forebay_store::{
     State, Store, UserFlag,
 };
 
-use super::{PAYLOAD, QUEUES, Run, raw::noise, report::cpu_secs};
+use super::{
+    PAYLOAD, QUEUES, Run,
+    raw::noise,
+    report::{cpu_secs, waited_secs},
+};
 
 /// Bytes of log after which segments are used again and none is made.
 const WARM: u64 = 384 << 20;
@@ -108,18 +112,20 @@ impl Cycle {
             self.commit(messages, fan_out, lag);
         }
         let (stats, allocated) = (self.store.stats(), super::ALLOCATOR.stats());
-        let (begun, cpu) = (Instant::now(), cpu_secs());
+        let (begun, cpu, waited) = (Instant::now(), cpu_secs(), waited_secs());
         for _ in 0..commits {
             self.commit(messages, fan_out, lag);
         }
         self.durable = self.store.sync().unwrap();
         let (secs, cpu_secs) = (begun.elapsed().as_secs_f64(), cpu_secs() - cpu);
+        let waited_secs = waited_secs() - waited;
         let (after, allocated_after) = (self.store.stats(), super::ALLOCATOR.stats());
         self.finish_all();
         Run {
             writes: commits,
             secs,
             cpu_secs,
+            waited_secs,
             bytes: after.frame_bytes - stats.frame_bytes,
             allocations: (allocated_after.allocations - allocated.allocations) as u64,
         }

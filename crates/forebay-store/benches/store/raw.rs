@@ -10,7 +10,10 @@ use std::{
 
 use forebay_store::{AlignedBuf, Disk, FileName, OsDisk, OsOptions, Write};
 
-use super::{Run, report::cpu_secs};
+use super::{
+    Run,
+    report::{cpu_secs, waited_secs},
+};
 
 const SEGMENT: u64 = 64 << 20;
 const SEGMENTS: u32 = 4;
@@ -79,7 +82,7 @@ impl Bare {
         buf.extend_from_slice(&noise(len));
         buf.pad();
         let (buf, limit) = (Arc::new(buf), WRITES_MAX.min(BYTES_MAX / len as u64));
-        let (begun, cpu) = (Instant::now(), cpu_secs());
+        let (begun, cpu, waited) = (Instant::now(), cpu_secs(), waited_secs());
         let (mut writes, mut in_flight) = (0, 0);
         while writes < limit && begun.elapsed() < stretch {
             while let Some(done) = self.disk.next_done(in_flight == self.in_flight) {
@@ -102,6 +105,7 @@ impl Bare {
             writes,
             secs: begun.elapsed().as_secs_f64(),
             cpu_secs: cpu_secs() - cpu,
+            waited_secs: waited_secs() - waited,
             bytes: writes * buf.len() as u64,
             allocations: 0,
         }
@@ -136,7 +140,8 @@ impl Plain {
 
     pub(crate) fn run(&mut self, len: usize, stretch: Duration) -> Run {
         let (buf, limit) = (noise(len), WRITES_MAX.min(BYTES_MAX / len as u64));
-        let (begun, cpu, mut writes) = (Instant::now(), cpu_secs(), 0);
+        let (begun, cpu, waited) = (Instant::now(), cpu_secs(), waited_secs());
+        let mut writes = 0;
         while writes < limit && begun.elapsed() < stretch {
             if self.at + len as u64 > SEGMENT {
                 self.at = 0;
@@ -150,6 +155,7 @@ impl Plain {
             writes,
             secs: begun.elapsed().as_secs_f64(),
             cpu_secs: cpu_secs() - cpu,
+            waited_secs: waited_secs() - waited,
             bytes: writes * len as u64,
             allocations: 0,
         }

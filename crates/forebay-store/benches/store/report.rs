@@ -76,6 +76,9 @@ impl Report {
             let store_cpu = median(rounds.iter().map(|(_, store)| cpu(store)));
             self.add(name("CPU"), store_cpu, "µs/msg").target =
                 (batch == 256).then_some(AtMost(0.6));
+            let busy = |run: &Run| 100.0 * run.waited_secs / run.secs;
+            let busy = median(rounds.iter().map(|(_, store)| busy(store)));
+            self.add(name("others had the cores"), busy, "% of time");
             let bare_cpu = median(rounds.iter().map(|(bare, _)| cpu(bare)));
             self.add(name("CPU of the bare loop"), bare_cpu, "µs/msg");
             let bytes = |run: &Run| run.bytes as f64 / messages(run) / PAYLOAD as f64;
@@ -207,4 +210,11 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
 pub(crate) fn cpu_secs() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Seconds that this thread was ready to run and other programs had the cores.
+pub(crate) fn waited_secs() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let waited = stat.split_whitespace().nth(1);
+    waited.and_then(|ns| ns.parse().ok()).unwrap_or(0.0) / 1e9
 }

@@ -187,10 +187,10 @@ impl<T: Place> Index<T> {
         }
     }
 
-    /// Makes room for one more with a quarter to spare, where a plain push would double.
+    /// Makes room for one more with an eighth to spare, where a plain push would double.
     fn grow(&mut self) {
         if self.dense.len() == self.dense.capacity() {
-            self.dense.reserve_exact((self.dense.len() / 4).max(2));
+            self.dense.reserve_exact((self.dense.len() / 8).max(2));
         }
     }
 

@@ -22,6 +22,10 @@ use crate::{
     types::{List, Place, QueueId, Rowid},
 };
 
+use packet_ids::PacketIds;
+
+mod packet_ids;
+
 /// A message's content and its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
@@ -50,7 +54,7 @@ pub(crate) struct Queue {
 struct Lists {
     inflight: Index<Inflight>,
     /// Packet identifiers of pending messages, 0 left out.
-    packet_ids: BTreeSet<(u16, Rowid)>,
+    packet_ids: PacketIds,
     /// Notes of pending messages, empty ones left out.
     notes: BTreeMap<Rowid, Bytes>,
     /// Contents that were asked for of queued messages.
@@ -223,13 +227,13 @@ impl Queue {
         self.max_inflight == 0 || self.inflight_len() < self.max_inflight as usize
     }
 
-    /// Adds the message with the next rowid.
+    /// Adds the message with the next rowid. Its content is asked for if it goes inflight.
     pub(crate) fn append(
         &mut self,
         entry: Entry,
         note: &[u8],
         place: Place,
-        content: Option<Content>,
+        content: impl FnOnce() -> Option<Content>,
     ) -> Rowid {
         let rowid = self.next;
         let inflight = match place {
@@ -239,6 +243,7 @@ impl Queue {
         };
         if self.open && inflight {
             self.add(rowid, None, entry, note);
+            let content = content();
             self.lists_mut()
                 .inflight
                 .insert(rowid, Inflight { entry, content });
@@ -261,7 +266,7 @@ impl Queue {
             self.index.insert(rowid, entry);
         }
         if entry.packet_id != 0 {
-            self.lists_mut().packet_ids.insert((entry.packet_id, rowid));
+            self.lists_mut().packet_ids.insert(entry.packet_id, rowid);
         }
         if !note.is_empty() {
             self.lists_mut()
@@ -279,9 +284,9 @@ impl Queue {
         entry.flag = flag;
         if old != packet_id {
             let lists = self.lists_mut();
-            lists.packet_ids.remove(&(old, rowid));
+            lists.packet_ids.remove(old, rowid);
             if packet_id != 0 {
-                lists.packet_ids.insert((packet_id, rowid));
+                lists.packet_ids.insert(packet_id, rowid);
             }
         }
         true
@@ -310,7 +315,7 @@ impl Queue {
             None => self.index.remove(rowid)?,
         };
         if let Some(lists) = &mut self.lists {
-            lists.packet_ids.remove(&(entry.packet_id, rowid));
+            lists.packet_ids.remove(entry.packet_id, rowid);
             lists.notes.remove(&rowid);
             lists.held.remove(&rowid);
             lists.quarantined.remove(&rowid);
@@ -352,19 +357,16 @@ impl Queue {
 
     /// Pending messages with a packet identifier, in the order of those.
     pub(crate) fn with_packet_id(&self) -> impl Iterator<Item = Rowid> {
-        self.lists
-            .iter()
-            .flat_map(|lists| lists.packet_ids.iter().map(|&(_, rowid)| rowid))
+        self.lists.iter().flat_map(|lists| lists.packet_ids.iter())
     }
 
     /// The message in the lists that has a packet identifier: inflight first, then queued.
     pub(crate) fn find_packet_id(&self, packet_id: u16) -> Option<Rowid> {
         let ids = &self.lists.as_ref()?.packet_ids;
-        let same = || {
-            ids.range((packet_id, 0)..=(packet_id, Rowid::MAX))
-                .map(|&(_, rowid)| rowid)
+        let find = |list| {
+            ids.with(packet_id)
+                .find(|&rowid| self.list_of(rowid) == Some(list))
         };
-        let find = |list| same().find(|&rowid| self.list_of(rowid) == Some(list));
         find(List::Inflight).or_else(|| find(List::Queued))
     }
 

@@ -73,7 +73,7 @@ impl State {
         entry: Entry,
         note: &[u8],
         place: Place,
-        content: Option<Content>,
+        content: impl FnOnce() -> Option<Content>,
     ) -> Option<Rowid> {
         let queue = self.queues.at_mut(hint, id)?;
         segments.count(&entry);

@@ -1,6 +1,9 @@
 //! A batch becomes records of the open frame and a change in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use bytes::Bytes;
 use hashbrown::HashSet;
@@ -16,7 +19,7 @@ use crate::{
     queue::Content,
     record::{self, ContentRef},
     state,
-    types::{List, Place, QueueId, Rowid, Seq},
+    types::{List, QueueId, Rowid, Seq},
 };
 
 /// The longest name of a queue: a client identifier of MQTT with room for a suffix.
@@ -48,12 +51,21 @@ pub(super) struct Scratch {
     pub(super) stats: Stats,
 }
 
+/// What a batch that can be applied needs.
+#[derive(Debug, Default)]
+struct Checked {
+    /// At most how many bytes.
+    len: usize,
+    adds_data: bool,
+}
+
 /// The content that appends refer to.
-struct Named {
+struct Named<'a> {
     at: ContentRef,
     /// Whether it is the last one of this frame.
     near: bool,
-    content: Option<Content>,
+    /// Its time and itself, where memory has them.
+    content: Option<(u64, Cow<'a, Bytes>)>,
 }
 
 impl<D: Disk> Store<D> {
@@ -67,13 +79,12 @@ impl<D: Disk> Store<D> {
         if self.access == Access::Read {
             return Err(CommitError::ReadOnly);
         }
-        self.check(batch)?;
-        let len = batch.ops.iter().map(Op::bound).sum();
+        let Checked { len, adds_data } = self.check(batch)?;
         let max = self.log.transaction_max();
         if len > max {
             return Err(CommitError::TooLarge { len, max });
         }
-        if batch.ops.iter().any(Op::adds_data) && !self.log.has_room_for_data(len) {
+        if adds_data && !self.log.has_room_for_data(len) {
             return Err(CommitError::Full);
         }
         self.log.reserve(len)?;
@@ -92,7 +103,13 @@ impl<D: Disk> Store<D> {
         Ok(committed)
     }
 
-    fn apply(&mut self, op: &Op, slot: u32, named: &mut Option<Named>, rowids: &mut Vec<Rowid>) {
+    fn apply<'a>(
+        &mut self,
+        op: &'a Op,
+        slot: u32,
+        named: &mut Option<Named<'a>>,
+        rowids: &mut Vec<Rowid>,
+    ) {
         let Some((seq, segment, frame, buf)) = self.log.frame() else {
             return;
         };
@@ -112,24 +129,21 @@ impl<D: Disk> Store<D> {
                     offset,
                     len: bytes.len() as u32,
                 };
-                let content = Some(Content {
-                    time: *time,
-                    bytes: bytes.clone(),
-                });
                 *named = Some(Named {
                     at,
                     near: true,
-                    content,
+                    content: Some((*time, Cow::Borrowed(bytes))),
                 });
             }
             Op::ContentOf { queue, rowid } => {
                 let queue = self.state.queues.get(*queue);
                 *named = queue.and_then(|queue| {
                     let at = queue.get(*rowid)?.content();
+                    let content = queue.content(*rowid).cloned();
                     Some(Named {
                         at,
                         near: false,
-                        content: queue.content(*rowid).cloned(),
+                        content: content.map(|it| (it.time, Cow::Owned(it.bytes))),
                     })
                 });
             }
@@ -146,10 +160,12 @@ impl<D: Disk> Store<D> {
                 };
                 let entry = Entry::new(named.at, flag.with_pending(true), *packet_id);
                 record::write_entry(buf, *queue, rowid, &entry, named.near, note);
-                let content = if *place == Place::Queued {
-                    None
-                } else {
-                    named.content.clone()
+                let content = || {
+                    let (time, bytes) = named.content.as_ref()?;
+                    Some(Content {
+                        time: *time,
+                        bytes: Bytes::clone(bytes),
+                    })
                 };
                 let segments = &mut self.log.segments;
                 self.state
@@ -191,8 +207,9 @@ impl<D: Disk> Store<D> {
     }
 
     /// Whether every operation can be applied after those before it.
-    fn check(&mut self, batch: &Batch) -> Result<(), CommitError> {
+    fn check(&mut self, batch: &Batch) -> Result<Checked, CommitError> {
         self.scratch.clear();
+        let mut checked = Checked::default();
         let mut named = false;
         for (i, op) in batch.ops.iter().enumerate() {
             let before = batch.ops.get(..i).unwrap_or_default();
@@ -236,8 +253,10 @@ impl<D: Disk> Store<D> {
                 }
             };
             self.scratch.slots.push(slot);
+            checked.len += op.bound();
+            checked.adds_data |= op.adds_data();
         }
-        Ok(())
+        Ok(checked)
     }
 
     fn check_new(&mut self, queue: QueueId, name: &Bytes) -> Result<(), CommitError> {

@@ -57,3 +57,8 @@ pub use recovery::Recovery;
 pub use store::{Committed, Inspected, Inspection, Loaded, MessageInfo, QueueInfo, Stats, Store};
 pub use types::{List, Outcome, OutcomeKind, Place, QueueId, Rowid, Seq, TableId, now_ns};
 pub use writer::{Handle, Writer};
+
+/// The README's example is run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -72,7 +72,7 @@ pub enum Durability {
     /// It runs ahead of the disk: what was committed up to this long ago is on its way there, and
     /// is lost in a crash of the process or the machine if it does not arrive.
     Interval(Duration),
-    /// Everything up to it was handed to the operating system; a loss of power may lose the writes
-    /// in flight.
+    /// Everything up to it was handed to the operating system; a crash of the process or the
+    /// machine may lose the writes in flight, of which there are [`Options::writes_in_flight`].
     Os,
 }

@@ -9,6 +9,7 @@
 mod crash;
 mod disk;
 mod faults;
+mod format;
 mod inspect;
 mod lock;
 mod model;

@@ -23,7 +23,7 @@ mod compare;
 mod kept;
 mod steps;
 
-const SEGMENT: u32 = 16 * 512;
+const SEGMENT: u32 = 8 * 512;
 const NAMES: u8 = 3;
 
 /// The store, the model, and what of the model may be found after a crash.
@@ -44,11 +44,11 @@ impl Run {
         let disk = SimDisk::new(seed).with_max_in_flight(in_flight);
         let options = Options {
             segment_size: SEGMENT,
-            transaction_max: 4096,
+            transaction_max: 3500,
             frame_target: 1024,
             checkpoint_after: 6 * 512,
             checkpoint_step: 300,
-            compact_after: 4 * 512,
+            compact_after: 2 * 512,
             recent_max,
             low_water: 0,
             ..Options::default()
@@ -343,14 +343,14 @@ impl Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn a_store_does_what_a_model_of_maps_and_lists_does(
         seed in any::<u64>(),
         recent_max in prop_oneof![Just(0usize), Just(4096)],
         in_flight in 1..5usize,
-        steps in prop::collection::vec(step(), 1..120),
+        steps in prop::collection::vec(step(), 1..400),
     ) {
         let mut run = Run::new(seed, recent_max, in_flight);
         for step in steps {

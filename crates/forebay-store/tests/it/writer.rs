@@ -269,7 +269,7 @@ fn always_acknowledges_nothing_before_its_write_has_ended() {
 }
 
 #[test]
-fn os_acknowledges_what_was_handed_over_and_survives_the_end_of_the_process() {
+fn os_acknowledges_what_was_handed_over_and_only_that_may_be_lost() {
     // queue claim 19
     let mut lost = 0;
     for seed in 0..20 {
@@ -281,7 +281,7 @@ fn os_acknowledges_what_was_handed_over_and_survives_the_end_of_the_process() {
         assert_eq!(disk.in_flight(), 1, "it is on its way");
         drop(store);
         if seed % 2 == 0 {
-            // The process alone has ended: the system goes on with its writes.
+            // The system goes on with the writes it was given.
             let mut rest = disk.clone();
             while rest.next_done(true).is_some() {}
             let store = open(disk, Durability::Os);

@@ -61,7 +61,7 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         3 => queue().prop_map(Op::Create),
         1 => queue().prop_map(Op::Drop),
-        8 => (0..400u16, any::<u8>()).prop_map(|(len, byte)| Op::Content(len, byte)),
+        8 => (0..300u16, any::<u8>()).prop_map(|(len, byte)| Op::Content(len, byte)),
         1 => (queue(), any::<u8>()).prop_map(|(q, m)| Op::ContentOf(q, m)),
         16 => (queue(), any::<u16>(), 0..5u16, place())
             .prop_map(|(q, flag, id, place)| Op::Append(q, flag, id, place)),

@@ -31,6 +31,7 @@ mod lifecycle;
 mod output;
 mod persist;
 mod publish;
+mod redeliver;
 mod restore;
 mod retain;
 mod state;

@@ -1,125 +1,18 @@
 //! A broker machine with a model of the disk and virtual time: no socket, no clock, no sleep.
 //!
-//! The model keeps what is durable apart from what was only handed over, so a crash loses
-//! exactly the commits that no sync covered.
+//! The disk does nothing by itself: a test says when, so a crash loses exactly what it chose.
+
+mod disk;
 
 use bytes::Bytes;
 use forebay_proto::{
-    Ack, Broker, Config, Connect, ConnectionId, DecodeError, Direction, Handshake, Instant, Limits,
-    Mark, Message, Op, Output, Packet, PacketId, Peer, Properties, PropertiesBuilder, Property,
-    Publish, QoS, QueueState, ReasonCode, Resumed, Rowid, Seq, SessionId, Stored, Subscribe,
-    SubscriptionOptions, Table, Text, Version,
+    Ack, Broker, Config, Connect, ConnectionId, DecodeError, Direction, Instant, Limits, Output,
+    Packet, PacketId, Peer, Properties, PropertiesBuilder, Property, Publish, QoS, ReasonCode,
+    Subscribe, SubscriptionOptions, Text, Version,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-#[derive(Clone, Default)]
-struct Queue {
-    next: u64,
-    rows: BTreeMap<u64, (Instant, Mark, Option<PacketId>, Bytes, Bytes)>,
-}
-
-#[derive(Clone, Default)]
-struct State {
-    names: BTreeMap<SessionId, Bytes>,
-    queues: BTreeMap<(Bytes, Direction), Queue>,
-    tables: BTreeMap<(Table, Bytes), Bytes>,
-}
-
-impl State {
-    fn queue(&mut self, session: SessionId, direction: Direction) -> &mut Queue {
-        let name = self.names[&session].clone();
-        self.queues
-            .get_mut(&(name, direction))
-            .expect("the queue is open")
-    }
-
-    fn apply(&mut self, ops: &[Op]) {
-        let mut content: Option<(Instant, Bytes)> = None;
-        for op in ops {
-            match op.clone() {
-                Op::OpenQueues { session, client_id } => {
-                    self.names.insert(session, client_id.to_bytes());
-                    for direction in [Direction::In, Direction::Out] {
-                        let fresh = Queue {
-                            next: 1,
-                            ..Queue::default()
-                        };
-                        self.queues
-                            .entry((client_id.to_bytes(), direction))
-                            .or_insert(fresh);
-                    }
-                }
-                Op::DropQueues { session } => {
-                    let name = self.names.remove(&session).expect("the session has queues");
-                    self.queues.remove(&(name.clone(), Direction::In));
-                    self.queues.remove(&(name, Direction::Out));
-                }
-                Op::Content { time, bytes } => content = Some((time, bytes)),
-                Op::ContentOf { session, rowid } => {
-                    let row = &self.queue(session, Direction::In).rows[&rowid.0];
-                    content = Some((row.0, row.4.clone()));
-                }
-                Op::Append {
-                    session,
-                    direction,
-                    rowid,
-                    mark,
-                    packet_id,
-                    note,
-                } => {
-                    let (time, bytes) = content.clone().expect("content comes first");
-                    let queue = self.queue(session, direction);
-                    assert_eq!(queue.next, rowid.0, "row ids rise by one");
-                    queue.next += 1;
-                    queue
-                        .rows
-                        .insert(rowid.0, (time, mark, packet_id, note, bytes));
-                }
-                Op::SetMark {
-                    session,
-                    direction,
-                    rowid,
-                    mark,
-                    packet_id,
-                } => {
-                    let row = self.queue(session, direction).rows.get_mut(&rowid.0);
-                    let row = row.expect("the message is pending");
-                    (row.1, row.2) = (mark, packet_id);
-                }
-                Op::Finish {
-                    session,
-                    direction,
-                    rowid,
-                    ..
-                } => {
-                    let row = self.queue(session, direction).rows.remove(&rowid.0);
-                    row.expect("the message is pending");
-                }
-                Op::Put { table, key, value } => drop(self.tables.insert((table, key), value)),
-                Op::Delete { table, key } => drop(self.tables.remove(&(table, key))),
-            }
-        }
-    }
-}
-
-fn stored(rowid: u64, row: &(Instant, Mark, Option<PacketId>, Bytes, Bytes)) -> Stored {
-    let (time, mark, packet_id, note, bytes) = row.clone();
-    Stored {
-        rowid: Rowid(rowid),
-        time,
-        mark,
-        packet_id,
-        note,
-        message: Message::decode(bytes),
-    }
-}
-
-/// What the disk is to do, in order.
-enum Work {
-    Commit(Seq, Vec<Op>),
-    Resume(SessionId, u64, u16),
-    Promote(SessionId, u64, u16),
-}
+use disk::{Disk, Work};
 
 /// The broker, its disk and the far ends of its connections.
 pub(crate) struct Bed {
@@ -128,9 +21,7 @@ pub(crate) struct Bed {
     /// Whether the disk does everything as soon as it is handed over.
     pub(crate) auto_sync: bool,
     config: Config,
-    durable: State,
-    work: VecDeque<Work>,
-    promoted: BTreeMap<SessionId, u64>,
+    disk: Disk,
     received: BTreeMap<ConnectionId, Vec<Packet>>,
     closed: BTreeMap<ConnectionId, ReasonCode>,
     last_connection: u64,
@@ -147,9 +38,7 @@ impl Bed {
             now: Instant::from_millis(1_000_000),
             auto_sync: true,
             config,
-            durable: State::default(),
-            work: VecDeque::new(),
-            promoted: BTreeMap::new(),
+            disk: Disk::default(),
             received: BTreeMap::new(),
             closed: BTreeMap::new(),
             last_connection: 0,
@@ -166,44 +55,12 @@ impl Bed {
 
     /// Power loss and a new start: what no sync covered is gone, and so is every connection.
     pub(crate) fn crash(&mut self) {
-        self.work.clear();
-        self.promoted.clear();
         self.received.clear();
-        self.durable.names.clear();
         self.broker = Broker::new(Config {
             instance: self.now.as_millis(),
             ..self.config.clone()
         });
-        for wanted in [
-            Table::Sessions,
-            Table::Subscriptions,
-            Table::Retained,
-            Table::Wills,
-        ] {
-            for ((table, key), value) in &self.durable.tables {
-                if *table == wanted {
-                    self.broker
-                        .restore_row(*table, key, value)
-                        .expect("a row that was written");
-                }
-            }
-        }
-        let sessions: Vec<_> = self
-            .broker
-            .sessions()
-            .map(|(id, client)| (id, client.to_bytes()))
-            .collect();
-        for (session, name) in sessions {
-            self.durable.names.insert(session, name.clone());
-            for direction in [Direction::In, Direction::Out] {
-                let queue = &self.durable.queues[&(name.clone(), direction)];
-                let state = QueueState {
-                    next_rowid: queue.next,
-                    pending: queue.rows.len() as u64,
-                };
-                self.broker.restore_queue(session, direction, state);
-            }
-        }
+        self.disk.restart(&mut self.broker);
         self.broker.handle_start(self.now);
         self.drain();
     }
@@ -216,32 +73,16 @@ impl Bed {
 
     /// Whether the disk has anything to do.
     pub(crate) fn disk_is_busy(&self) -> bool {
-        !self.work.is_empty()
+        self.disk.is_busy()
     }
 
     /// Lets the disk do the next thing; `false` where there is none.
     pub(crate) fn disk_step(&mut self) -> bool {
-        let Some(work) = self.work.pop_front() else {
-            return false;
-        };
-        match work {
-            Work::Commit(seq, ops) => {
-                self.durable.apply(&ops);
-                self.broker.handle_durable(seq, self.now);
-            }
-            Work::Resume(session, epoch, window) => {
-                let resumed = self.resume(session, window);
-                self.broker
-                    .handle_resumed(session, epoch, resumed, self.now);
-            }
-            Work::Promote(session, epoch, count) => {
-                let promoted = self.promote(session, count);
-                self.broker
-                    .handle_promoted(session, epoch, promoted, self.now);
-            }
+        let was_busy = self.disk.step(&mut self.broker, self.now);
+        if was_busy {
+            self.drain();
         }
-        self.drain();
-        true
+        was_busy
     }
 
     fn drain(&mut self) {
@@ -259,78 +100,31 @@ impl Bed {
                 }
                 Output::Commit { seq, ops } => {
                     assert_ne!(ops, [], "a commit holds something");
-                    self.work.push_back(Work::Commit(seq, ops));
+                    self.disk.hand_over(Work::Commit(seq, ops));
                 }
                 Output::Resume {
                     session,
                     epoch,
                     window,
-                } => self.work.push_back(Work::Resume(session, epoch, window)),
+                } => self.disk.hand_over(Work::Resume(session, epoch, window)),
                 Output::Promote {
                     session,
                     epoch,
                     count,
-                } => self.work.push_back(Work::Promote(session, epoch, count)),
+                } => self.disk.hand_over(Work::Promote(session, epoch, count)),
             }
         }
         while self.auto_sync && self.disk_step() {}
     }
 
-    /// The queues of a session, or nothing where it has ended meanwhile.
-    fn resume(&mut self, session: SessionId, window: u16) -> Option<Resumed> {
-        self.durable.names.get(&session)?;
-        let inbound = self.durable.queue(session, Direction::In).rows.clone();
-        let outbound = self.durable.queue(session, Direction::Out).rows.clone();
-        let (mut taken, mut queued, mut last) = (Vec::new(), 0, 0);
-        for (rowid, row) in &outbound {
-            if row.2.is_some() || taken.len() < usize::from(window) {
-                taken.push(stored(*rowid, row));
-                last = *rowid;
-            } else {
-                queued += 1;
-            }
-        }
-        self.promoted.insert(session, last);
-        let inbound = inbound
-            .iter()
-            .map(|(rowid, row)| stored(*rowid, row))
-            .collect();
-        Some(Resumed {
-            inbound,
-            outbound: taken,
-            queued,
-        })
-    }
-
-    fn promote(&mut self, session: SessionId, count: u16) -> Vec<Stored> {
-        let last = self.promoted.entry(session).or_default();
-        let Some(name) = self.durable.names.get(&session) else {
-            return Vec::new();
-        };
-        let queue = &self.durable.queues[&(name.clone(), Direction::Out)];
-        let next: Vec<Stored> = queue
-            .rows
-            .range(*last + 1..)
-            .filter(|(_, row)| row.1.state == Handshake::Queued)
-            .take(usize::from(count))
-            .map(|(rowid, row)| stored(*rowid, row))
-            .collect();
-        *last = next.last().map_or(*last, |it| it.rowid.0);
-        next
-    }
-
     /// Messages in all queues on disk.
     pub(crate) fn stored_messages(&self) -> usize {
-        self.durable.queues.values().map(|it| it.rows.len()).sum()
+        self.disk.messages(Direction::In) + self.disk.messages(Direction::Out)
     }
 
     /// Messages to clients that are on disk.
     pub(crate) fn stored_out(&self) -> usize {
-        let queues = self.durable.queues.iter();
-        queues
-            .filter(|((_, direction), _)| *direction == Direction::Out)
-            .map(|(_, it)| it.rows.len())
-            .sum()
+        self.disk.messages(Direction::Out)
     }
 
     /// Hands bytes that are no packet to the broker.

@@ -65,6 +65,13 @@ impl Bed {
         self.drain();
     }
 
+    /// A graceful stop; [`Bed::crash`] then starts again.
+    pub(crate) fn stop(&mut self) {
+        self.broker.handle_stop(self.now);
+        self.drain();
+        self.sync();
+    }
+
     /// Lets the disk do everything that was handed over.
     pub(crate) fn sync(&mut self) {
         while self.disk_step() {}

@@ -211,6 +211,16 @@ impl Pair {
         self.settle();
     }
 
+    /// Stops the broker as an operator does, and starts it again; what it said to its clients is
+    /// still under way.
+    pub(crate) fn restart(&mut self) {
+        self.bed.stop();
+        self.settle();
+        self.late.clear();
+        self.bed.crash();
+        self.settle();
+    }
+
     /// Lets everything happen until nothing is left to happen.
     pub(crate) fn run_to_quiet(&mut self) {
         let bound = self.steps + 200_000;

@@ -25,6 +25,8 @@ pub(crate) struct End {
     /// What was published, by QoS, and whether it may expire on the way.
     pub(crate) published: BTreeMap<String, (QoS, bool)>,
     pub(crate) acknowledged: BTreeSet<String>,
+    /// What was under way when the session ended.
+    pub(crate) lost: BTreeSet<String>,
     pub(crate) received: Vec<Received>,
     filter: Option<(Text, QoS)>,
     subscribed: bool,
@@ -49,6 +51,7 @@ impl End {
             outbox: VecDeque::new(),
             published: BTreeMap::new(),
             acknowledged: BTreeSet::new(),
+            lost: BTreeSet::new(),
             received: Vec::new(),
             filter: None,
             subscribed: true,
@@ -62,10 +65,22 @@ impl End {
             keep_alive_secs,
             ..self.client.config().clone()
         };
-        Self {
-            client: Client::new(config),
-            ..self
-        }
+        self.with(config)
+    }
+
+    /// A client whose session ends with its connection.
+    pub(crate) fn without_session(self) -> Self {
+        let config = ClientConfig {
+            clean_start: true,
+            session_expiry_secs: 0,
+            ..self.client.config().clone()
+        };
+        self.with(config)
+    }
+
+    fn with(self, config: ClientConfig) -> Self {
+        let client = Client::new(config);
+        Self { client, ..self }
     }
 
     pub(crate) fn subscribing(self, filter: &'static str, qos: QoS) -> Self {
@@ -173,13 +188,14 @@ impl End {
             }
             ClientEvent::Published { token, verdict } => {
                 let payload = self.tokens.remove(&token).expect("one verdict a publish");
-                match verdict {
+                let is_new = match verdict {
                     Verdict::Delivered(
                         ReasonCode::SUCCESS | ReasonCode::PACKET_IDENTIFIER_NOT_FOUND,
-                    ) => {}
+                    ) => self.acknowledged.insert(payload),
+                    Verdict::LinkLost => self.lost.insert(payload),
                     other => panic!("{payload}: {other:?}"),
-                }
-                self.acknowledged.insert(payload);
+                };
+                assert!(is_new);
             }
             ClientEvent::Message { publish, .. } => self.received.push(Received {
                 payload: String::from_utf8(publish.payload.to_vec()).unwrap(),

@@ -60,7 +60,11 @@ fn play(pair: &mut Pair, random: &mut Random) {
             let limits = pair.bed.limits();
             limits.max_inflight = random.below(5) as u16 + 1;
             limits.receive_maximum = random.below(5) as u16 + 1;
-            pair.crash();
+            if random.once_in(3) {
+                pair.restart();
+            } else {
+                pair.crash();
+            }
         } else if random.once_in(40) {
             pair.pass(random.below(1500) as u64);
         } else {

@@ -13,14 +13,16 @@ enum Fault {
     LeavePublisher,
     LeaveSubscriber,
     Crash,
+    Restart,
 }
 
-const FAULTS: [Fault; 5] = [
+const FAULTS: [Fault; 6] = [
     Fault::CutPublisher,
     Fault::CutSubscriber,
     Fault::LeavePublisher,
     Fault::LeaveSubscriber,
     Fault::Crash,
+    Fault::Restart,
 ];
 const PUBLISHER: usize = 0;
 const SUBSCRIBER: usize = 1;
@@ -34,6 +36,7 @@ struct Script {
     messages: u32,
     window: u16,
     piece: usize,
+    publisher_has_session: bool,
 }
 
 impl Script {
@@ -47,7 +50,10 @@ impl Script {
             limits,
             ..Config::default()
         };
-        let publisher = End::new(self.publisher, "p", self.window);
+        let mut publisher = End::new(self.publisher, "p", self.window);
+        if !self.publisher_has_session {
+            publisher = publisher.without_session();
+        }
         let subscriber =
             End::new(self.subscriber, "s", self.window).subscribing("a", QoS::ExactlyOnce);
         let mut pair = Pair::new(config, vec![publisher, subscriber], self.piece);
@@ -72,6 +78,7 @@ impl Script {
                 Fault::LeavePublisher => pair.leave(PUBLISHER),
                 Fault::LeaveSubscriber => pair.leave(SUBSCRIBER),
                 Fault::Crash => pair.crash(),
+                Fault::Restart => pair.restart(),
             }
         }
         pair.run_to_quiet();
@@ -90,7 +97,17 @@ impl Script {
         for end in &pair.ends {
             assert!(end.is_idle(), "stuck");
         }
-        assert!(pair.ends[PUBLISHER].acknowledged.iter().eq(&all));
+        let (acknowledged, lost) = {
+            let publisher = &pair.ends[PUBLISHER];
+            (&publisher.acknowledged, &publisher.lost)
+        };
+        assert_eq!(
+            acknowledged.len() + lost.len(),
+            all.len(),
+            "one verdict each"
+        );
+        let may_be_lost = had_fault && !self.publisher_has_session;
+        assert!(lost.is_empty() || may_be_lost);
         let mut seen = Vec::new();
         for message in &pair.ends[SUBSCRIBER].received {
             assert_eq!(message.qos, self.qos);
@@ -100,7 +117,11 @@ impl Script {
                 panic!("{} came twice", message.payload);
             }
         }
-        assert_eq!(seen, all);
+        assert!(seen.is_sorted(), "out of order: {seen:?}");
+        for message in &all {
+            let missing = !seen.contains(message) && !lost.contains(message);
+            assert!(!missing, "{message} was acknowledged and is lost");
+        }
         assert_eq!(pair.bed.stored_messages(), 0, "left on disk");
         assert_eq!(pair.bed.broker.stats().queued, 0, "left in the machine");
     }
@@ -135,6 +156,7 @@ fn all_versions(qos: QoS, messages: u32, window: u16, piece: usize) {
             messages,
             window,
             piece,
+            publisher_has_session: true,
         });
     }
 }
@@ -161,6 +183,24 @@ fn a_fault_between_any_two_bytes_is_survived() {
             messages: 2,
             window: 1,
             piece: 1,
+            publisher_has_session: true,
         });
+    }
+}
+
+#[test]
+fn a_publisher_without_a_session_hears_of_each_message_what_became_of_it() {
+    for publisher in [Version::V5, Version::V3_1_1] {
+        for qos in [QoS::AtLeastOnce, QoS::ExactlyOnce] {
+            at_every_step(Script {
+                publisher,
+                subscriber: Version::V5,
+                qos,
+                messages: 5,
+                window: 2,
+                piece: 4,
+                publisher_has_session: false,
+            });
+        }
     }
 }

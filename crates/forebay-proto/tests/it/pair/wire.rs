@@ -30,6 +30,10 @@ struct Flow {
 }
 
 impl Flow {
+    fn session_lost(&mut self) {
+        self.exchanges.clear();
+    }
+
     fn connected(&mut self) {
         self.owed.clear();
         self.owed_completions.clear();
@@ -169,6 +173,10 @@ impl Wire {
                 let open = down.open.len();
                 assert!(open <= usize::from(quota), "{open} in flight of {quota}");
                 self.is_not_made_up(end, &it.payload);
+            }
+            Packet::ConnAck(it) if !it.session_present => {
+                up.session_lost();
+                down.session_lost();
             }
             Packet::PubRel(it) => down.release(it.packet_id, false),
             Packet::PubAck(it) => up.acknowledge(it.packet_id, true, false),

@@ -86,6 +86,27 @@ pub struct Poisoned {
     pub reason: Arc<str>,
 }
 
+/// Why a store was not copied.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// There is something in the directory already; take an empty one.
+    #[error("there is a store where the copy should go")]
+    NotEmpty,
+    /// The directory can't be read.
+    #[error("listing the directory of the copy: {0}")]
+    Io(#[from] io::Error),
+    /// The new store can't be made.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// It can't be written; see [`CommitError`].
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// A write failed.
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+}
+
 /// Why a batch was not committed. Nothing of it was applied.
 #[derive(Debug, Error)]
 #[non_exhaustive]

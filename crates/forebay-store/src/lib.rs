@@ -48,13 +48,16 @@ pub use disk::{
     AlignedBuf, Disk, Done, Driver, FileName, LockError, OsDisk, OsOptions, SimDisk, Write,
 };
 pub use error::{
-    CommitError, ContentError, Damage, LoadAllError, LoadError, OpenError, Poisoned, PromoteError,
+    CommitError, ContentError, CopyError, Damage, LoadAllError, LoadError, OpenError, Poisoned,
+    PromoteError,
 };
 pub use flag::{Direction, Origin, State, UserFlag};
 pub use options::{Access, Durability, Options};
 pub use queue::Content;
 pub use recovery::Recovery;
-pub use store::{Committed, Inspected, Inspection, Loaded, MessageInfo, QueueInfo, Stats, Store};
+pub use store::{
+    Committed, Copied, Inspected, Inspection, Loaded, MessageInfo, QueueInfo, Stats, Store,
+};
 pub use types::{List, Outcome, OutcomeKind, Place, QueueId, Rowid, Seq, TableId, now_ns};
 pub use writer::{Handle, Writer};
 

@@ -121,7 +121,7 @@ impl State {
         old.is_some()
     }
 
-    fn restore(
+    pub(crate) fn restore(
         &mut self,
         segments: &mut Segments,
         id: QueueId,

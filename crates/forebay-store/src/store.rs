@@ -20,10 +20,12 @@ use crate::{
 mod checkpoint;
 mod commit;
 mod compact;
+mod copy;
 mod inspect;
 mod lists;
 
 pub use commit::Committed;
+pub use copy::Copied;
 pub use inspect::{Inspected, Inspection};
 pub use lists::{Loaded, MessageInfo};
 

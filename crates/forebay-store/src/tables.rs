@@ -30,6 +30,14 @@ impl Tables {
         self.rows.get(&table.0).into_iter().flatten()
     }
 
+    /// Every row of every table.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TableId, &Bytes, &Bytes)> {
+        self.rows.iter().flat_map(|(&table, rows)| {
+            rows.iter()
+                .map(move |(key, value)| (TableId(table), key, value))
+        })
+    }
+
     /// The first row after a place, over all tables in order.
     pub(crate) fn next(
         &self,

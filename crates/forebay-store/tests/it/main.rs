@@ -14,5 +14,6 @@ mod inspect;
 mod lock;
 mod model;
 mod queue;
+mod repair;
 mod space;
 mod writer;

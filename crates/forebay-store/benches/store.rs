@@ -53,6 +53,8 @@ struct Args {
     quick: bool,
     gate: bool,
     part: Option<String>,
+    /// The one batch size to measure.
+    batch: Option<usize>,
     dir: PathBuf,
 }
 
@@ -79,7 +81,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Some(args) = parse(args) else {
-        eprintln!("usage: [--quick] [--gate] [--part cycle|restart] [--json FILE] [--dir DIR]");
+        eprintln!(
+            "usage: [--quick] [--gate] [--part cycle|restart] [--batch N] [--json FILE] [--dir DIR]"
+        );
         return ExitCode::from(2);
     };
     std::fs::create_dir_all(&args.dir).unwrap();
@@ -108,6 +112,7 @@ fn parse(args: Vec<String>) -> Option<Args> {
         quick: false,
         gate: false,
         part: None,
+        batch: None,
         dir: Path::new(env!("CARGO_TARGET_TMPDIR")).join("store-bench"),
     };
     let mut args = args.into_iter();
@@ -116,6 +121,7 @@ fn parse(args: Vec<String>) -> Option<Args> {
             "--quick" => parsed.quick = true,
             "--gate" => parsed.gate = true,
             "--part" => parsed.part = Some(args.next()?),
+            "--batch" => parsed.batch = Some(args.next()?.parse().ok()?),
             "--json" => parsed.json = Some(args.next()?.into()),
             "--dir" => parsed.dir = args.next()?.into(),
             // What cargo adds.
@@ -145,10 +151,15 @@ fn cycles(args: &Args, dir: &Path, report: &mut Report) {
         store: Cycle::new(&dir.join(format!("store-{in_flight}")), in_flight),
     });
     report.note(&format!("driver {}", sides[0].bare.driver()));
-    let mut rows = BATCHES.map(|_| report::Row::default());
+    let wanted = |batch: &usize| args.batch.is_none_or(|only| only == *batch);
+    let batches = BATCHES.into_iter().filter(wanted);
+    let mut rows: Vec<_> = batches
+        .map(|batch| (batch, report::Row::default()))
+        .collect();
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
-        for (row, batch) in rows.iter_mut().zip(BATCHES) {
+        for (batch, row) in &mut rows {
+            let batch = *batch;
             for (side, figures) in sides.iter_mut().zip(&mut row.sides) {
                 // The bare loop writes what the store's frames come to.
                 let frame = side.store.frame_len(batch);
@@ -160,8 +171,11 @@ fn cycles(args: &Args, dir: &Path, report: &mut Report) {
             row.plain.push(plain.run(frame, stretch));
         }
     }
-    for (row, batch) in rows.iter().zip(BATCHES) {
-        report.cycle(batch, row);
+    for (batch, row) in &rows {
+        report.cycle(*batch, row);
+    }
+    if args.batch.is_some() {
+        return;
     }
     let [_, side] = &mut sides;
     let fan_out: Vec<_> = (0..rounds)

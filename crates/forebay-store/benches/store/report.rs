@@ -127,6 +127,11 @@ impl Report {
         self.add(name("open + load, files in memory"), times[2], "s");
     }
 
+    pub(crate) fn windows(&mut self, window: u32, secs: f64) {
+        let name = format!("1,000,000 pending: open + load, {window} inflight");
+        self.add(name, secs, "s").target = Some(AtMost(0.5));
+    }
+
     pub(crate) fn memory(&mut self, messages: usize, base: Memory, full: Memory, live: f64) {
         let mib = f64::from(1 << 20);
         self.add(

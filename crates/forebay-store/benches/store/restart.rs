@@ -14,6 +14,8 @@ use super::{
 const MESSAGES: usize = 1_000_000;
 const BATCH: usize = 4000;
 const LEFT: usize = 10;
+/// Messages that a session takes at once.
+const WINDOW: u32 = 16;
 
 pub(crate) fn measure(dir: &Path, quick: bool, report: &mut Report) {
     let (pending, done) = (dir.join("pending"), dir.join("done"));
@@ -32,6 +34,8 @@ pub(crate) fn measure(dir: &Path, quick: bool, report: &mut Report) {
         let (_, warm) = time(dir, false);
         report.restart(name, [open_cold, cold, warm], target);
     }
+    let windows: Vec<_> = (0..rounds).map(|_| reopen_inflight(&pending)).collect();
+    report.windows(WINDOW, median(windows.iter().copied()));
     let (base, full) = (child(&done), child(&pending));
     report.memory(MESSAGES, base, full, live);
 }
@@ -74,19 +78,40 @@ fn fill(dir: &Path, left: usize) -> f64 {
     grown as f64 / ((heaps.len() - 1 - early) * BATCH) as f64
 }
 
+/// Takes the files out of the system's memory.
+fn evict(dir: &Path) {
+    for file in fs::read_dir(dir).unwrap() {
+        let file = fs::File::open(file.unwrap().path()).unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+}
+
 /// Seconds until the store is open, and until every queue is loaded too.
 fn reopen(dir: &Path, cold: bool) -> (f64, f64) {
     if cold {
-        for file in fs::read_dir(dir).unwrap() {
-            let file = fs::File::open(file.unwrap().path()).unwrap();
-            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        }
+        evict(dir);
     }
     let begun = Instant::now();
     let mut store = open(dir, 4);
     let opened = begun.elapsed().as_secs_f64();
     load(&mut store);
     (opened, begun.elapsed().as_secs_f64())
+}
+
+/// Seconds until the store is open and every queue has its first messages inflight, cold.
+fn reopen_inflight(dir: &Path) -> f64 {
+    evict(dir);
+    let begun = Instant::now();
+    let mut store = open(dir, 4);
+    let queues: Vec<_> = store.queues().map(|(queue, _)| queue).collect();
+    for queue in queues {
+        store.set_max_inflight(queue, WINDOW);
+        assert_eq!(
+            store.load(queue, Place::ByRule).unwrap().inflight,
+            u64::from(WINDOW)
+        );
+    }
+    begun.elapsed().as_secs_f64()
 }
 
 fn load<D: forebay_store::Disk>(store: &mut Store<D>) -> u64 {

@@ -10,8 +10,11 @@ use crate::{
     record::{CONTENT_HEAD, ContentRef, read_content},
 };
 
-/// What is read at once, so that a queue that drains in order reads its segment in order.
+/// What is read at once where reads go on from one another, so that a queue that drains in order
+/// reads its segment in order.
 const BLOCK: u64 = 128 << 10;
+/// What is read at once elsewhere: the messages of a queue may be far apart.
+const SMALL: u64 = 8 << 10;
 const BLOCKS: usize = 4;
 
 /// Blocks read last. One may be older than what was since written to it, so a content that does
@@ -20,6 +23,8 @@ const BLOCKS: usize = 4;
 pub(super) struct Cache {
     blocks: Vec<Block>,
     next: usize,
+    /// The segment that was read last, and where that ended.
+    last: (u32, u64),
 }
 
 #[derive(Debug)]
@@ -40,15 +45,31 @@ impl Cache {
             })
     }
 
+    /// How much to read at a place.
+    fn step(&self, segment: u32, offset: u64) -> u64 {
+        let (last, end) = self.last;
+        let goes_on = segment == last && (end.saturating_sub(SMALL)..end + BLOCK).contains(&offset);
+        if goes_on { BLOCK } else { SMALL }
+    }
+
     fn keep(&mut self, block: Block) {
-        self.blocks
-            .retain(|old| (old.segment, old.offset) != (block.segment, block.offset));
+        self.blocks.retain(|old| !old.overlaps(&block));
         if self.blocks.len() < BLOCKS {
             self.blocks.push(block);
         } else if let Some(old) = self.blocks.get_mut(self.next % BLOCKS) {
             *old = block;
             self.next += 1;
         }
+    }
+}
+
+impl Block {
+    fn end(&self) -> u64 {
+        self.offset + self.buf.len() as u64
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        self.segment == other.segment && self.offset < other.end() && other.offset < self.end()
     }
 }
 
@@ -96,15 +117,17 @@ impl<D: Disk> Log<D> {
             .get(segment)
             .map_or(0, |segment| u64::from(segment.len));
         let alignment = u64::from(self.alignment);
-        let start = offset / BLOCK * BLOCK;
+        let step = self.cache.step(segment, offset);
+        let start = offset / step * step;
         let end = (offset + len as u64).next_multiple_of(alignment);
         if end > file_len {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
-        let end = end.max((start + BLOCK).min(file_len / alignment * alignment));
+        let end = end.max((start + step).min(file_len / alignment * alignment));
         let mut buf = AlignedBuf::zeroed((end - start) as usize, self.alignment as usize);
         self.disk
             .read_at(FileName::Segment(segment), start, &mut buf)?;
+        self.cache.last = (segment, end);
         Ok(Block {
             segment,
             offset: start,

@@ -161,8 +161,10 @@ impl<D: Disk> Log<D> {
 
     /// Bytes that a transaction may have.
     pub(crate) fn transaction_max(&self) -> usize {
-        let capacity = self.options.segment_size - self.alignment - HEADER as u32;
-        self.options.transaction_max.min(capacity) as usize
+        let capacity = (self.options.segment_size - self.alignment) as usize;
+        // The first frame of a writer begins with a record of its own.
+        let capacity = capacity - HEADER - record::bound(0);
+        capacity.min(self.options.transaction_max as usize)
     }
 
     /// Makes sure that the open frame takes `len` more bytes.

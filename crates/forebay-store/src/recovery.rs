@@ -191,9 +191,10 @@ fn read_all<D: Disk>(
             }
         }
         let landed = walk.landed(files)?;
+        let (segment, offset) = missing_at(files, walk, &landed);
         let damage = |what| Damage {
-            file: FileName::Segment(walk.segment),
-            offset: u64::from(walk.offset),
+            file: FileName::Segment(segment),
+            offset: u64::from(offset),
             seq: walk.seq,
             what,
         };
@@ -214,6 +215,20 @@ fn read_all<D: Disk>(
         if access == Access::Write || !walk.resync(files, &landed)? {
             return Ok(landed);
         }
+    }
+}
+
+/// Where the frame is, or was, that the walk does not find: behind the frame before it, or at the
+/// begin of the next segment.
+fn missing_at<D: Disk>(files: &Files<D>, walk: &Walk, landed: &[walk::Landed]) -> (u32, u32) {
+    if let Some(itself) = landed.iter().find(|it| it.header.seq == walk.seq) {
+        return (itself.segment, itself.offset);
+    }
+    let next = walk.segment + 1;
+    let begin = files.alignment(next);
+    match landed.first() {
+        Some(first) if first.segment == next && first.offset > begin => (next, begin),
+        _ => (walk.segment, walk.offset),
     }
 }
 

@@ -362,3 +362,36 @@ fn a_packet_identifier_is_not_a_rowid() {
     assert_eq!(store.by_packet_id(queue, 0), None);
     assert_eq!(store.by_rowid(queue, 0), None);
 }
+
+#[test]
+fn the_largest_transaction_fits_wherever_it_comes() {
+    // queue claims 6, 20: first of a writer, behind others, and in a segment of its own
+    let options = Options {
+        transaction_max: u32::MAX,
+        ..options()
+    };
+    let largest = |store: &mut Store<SimDisk>, queue| {
+        let error = store.commit(&message(queue, &vec![1; SEGMENT as usize]));
+        let Err(CommitError::TooLarge { len, max }) = error else {
+            panic!("{error:?}")
+        };
+        vec![b'x'; SEGMENT as usize - (len - max)]
+    };
+    for before in 0..20 {
+        let (disk, store, queue) = new_store(1);
+        drop(store);
+        let opened = Store::open(disk.restart(), options.clone());
+        let (mut store, _) = opened.expect("the store opens");
+        for _ in 0..before {
+            append(&mut store, queue, b"x");
+        }
+        let content = largest(&mut store, queue);
+        for _ in 0..2 {
+            append(&mut store, queue, &content);
+        }
+        drop(store);
+        let found = contents(&disk.restart());
+        assert_eq!(found.len(), before + 2);
+        assert!(found[before..].iter().all(|it| it.as_bytes() == content));
+    }
+}

@@ -7,13 +7,16 @@
 )]
 
 mod crash;
+mod damage;
 mod disk;
 mod faults;
 mod format;
 mod inspect;
+mod lists;
 mod lock;
 mod model;
 mod queue;
 mod repair;
+mod scale;
 mod space;
 mod writer;

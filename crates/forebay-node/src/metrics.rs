@@ -5,11 +5,13 @@
 //! counts by itself: the threads that do the work keep plain numbers, and a scrape copies them.
 //! Units: base units, named in the metric.
 
+mod door;
 mod histogram;
 mod numbers;
 mod server;
 mod table;
 
+pub(crate) use door::Door;
 pub(crate) use histogram::Histogram;
 pub(crate) use numbers::{Numbers, StoreNumbers};
 pub(crate) use server::serve;

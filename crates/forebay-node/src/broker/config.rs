@@ -51,9 +51,12 @@ pub struct Limits {
     pub connections: usize,
     /// Bytes that wait to be sent to one client, beyond which QoS 0 messages to it are dropped.
     pub outgoing_bytes: usize,
-    /// Bytes that wait to be sent to one client, beyond which it is disconnected; what it has
-    /// not acknowledged is sent when it comes back.
+    /// Bytes that wait to be sent to one client, beyond which it is disconnected once it has read
+    /// nothing for `overrun`; what it has not acknowledged is sent when it comes back. A window of
+    /// large messages may be more than this at once, and is no fault of who reads it.
     pub outgoing_bytes_max: usize,
+    /// How long a client for which more than `outgoing_bytes_max` waits may read nothing.
+    pub overrun: Duration,
     /// How long a client may read nothing while something waits for it.
     pub write_stall: Duration,
     /// How long a connection that is being closed may take to send what is left and to hang up.
@@ -61,6 +64,10 @@ pub struct Limits {
     /// Bytes of commits that are not durable yet, beyond which reading from the clients that
     /// cause them pauses.
     pub backlog_bytes: u64,
+    /// Connections to the metrics at a time; further ones wait.
+    pub metrics_connections: usize,
+    /// How long a connection to the metrics may say nothing.
+    pub metrics_idle: Duration,
     /// How long a stop may take to finish what was received.
     pub stop: Duration,
 }
@@ -71,9 +78,12 @@ impl Default for Limits {
             connections: 101_000,
             outgoing_bytes: 4 * 1024 * 1024,
             outgoing_bytes_max: 64 * 1024 * 1024,
+            overrun: Duration::from_secs(2),
             write_stall: Duration::from_secs(30),
             close: Duration::from_secs(2),
             backlog_bytes: 32 * 1024 * 1024,
+            metrics_connections: 64,
+            metrics_idle: Duration::from_mins(1),
             stop: Duration::from_secs(10),
         }
     }

@@ -9,6 +9,7 @@ use std::{cell::RefCell, future::poll_fn, io, net::SocketAddr, rc::Rc, sync::Arc
 use forebay_store::{Disk, OsDisk, OsOptions, Poisoned};
 use tokio::{
     net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
     sync::{Notify, mpsc, oneshot},
     task::{JoinError, JoinHandle, LocalSet, spawn_local},
     time::{Instant, sleep_until, timeout},
@@ -24,7 +25,7 @@ use super::{
 use crate::{
     clock::Clock,
     disk_thread::{DiskThread, Link},
-    metrics,
+    metrics::{self, Door},
     net::listener,
 };
 
@@ -74,8 +75,7 @@ pub fn run(config: &Config, on_ready: impl FnOnce(&Ready)) -> Result<(), RunErro
     for (driver, error) in disk.refused() {
         tracing::info!(%driver, %error, "a faster way to write is refused");
     }
-    let stop = Stop::default();
-    run_until(disk, config, &stop, stop_signal(stop.clone()), on_ready)
+    run_until(disk, config, true, on_ready)
 }
 
 /// Runs a broker on `disk` until it is stopped through [`Ready::stop`]; signals are left alone.
@@ -87,33 +87,37 @@ pub fn run_on<D: Disk>(
     config: &Config,
     on_ready: impl FnOnce(&Ready),
 ) -> Result<(), RunError> {
-    run_until(
-        disk,
-        config,
-        &Stop::default(),
-        std::future::pending(),
-        on_ready,
-    )
+    run_until(disk, config, false, on_ready)
 }
 
-/// Turns the first SIGTERM or SIGINT into a stop.
-async fn stop_signal(stop: Stop) -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
-        _ = interrupt.recv() => tracing::info!("SIGINT: stopping"),
+/// SIGTERM and SIGINT, taken from the moment of [`Signals::take`] on.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn take() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
     }
-    stop.stop();
-    Ok(())
+
+    /// Turns the first of them into a stop.
+    async fn stop(mut self, stop: Stop) {
+        tokio::select! {
+            _ = self.terminate.recv() => tracing::info!("SIGTERM: stopping"),
+            _ = self.interrupt.recv() => tracing::info!("SIGINT: stopping"),
+        }
+        stop.stop();
+    }
 }
 
 fn run_until<D: Disk>(
     disk: D,
     config: &Config,
-    stop: &Stop,
-    signals: impl Future<Output = io::Result<()>> + 'static,
+    heeds_signals: bool,
     on_ready: impl FnOnce(&Ready),
 ) -> Result<(), RunError> {
     let system = |source| RunError::System { source };
@@ -122,6 +126,13 @@ fn run_until<D: Disk>(
         .build()
         .map_err(system)?;
     let _entered = runtime.enter();
+    let stop = Stop::default();
+    // Taken before anyone can know that it runs: a signal from then on is a stop in good order.
+    let signals = if heeds_signals {
+        Some(Signals::take().map_err(system)?)
+    } else {
+        None
+    };
     // Bound first: an address in use is told before a large store is read.
     let sockets = Sockets::bind(config)?;
     let clock = Clock::start();
@@ -147,11 +158,9 @@ fn run_until<D: Disk>(
     let local = LocalSet::new();
     let ended = local.block_on(&runtime, async {
         let turns = spawn_local(turns(Rc::clone(&shard)));
-        spawn_local(async move {
-            if let Err(error) = signals.await {
-                tracing::warn!(%error, "signals are not handled");
-            }
-        });
+        if let Some(signals) = signals {
+            spawn_local(signals.stop(stop.clone()));
+        }
         let ready = sockets.ready(stop.clone());
         let accepting = sockets.serve(&shard);
         on_ready(&ready);
@@ -268,8 +277,10 @@ impl Sockets {
         if let Some((listener, _)) = self.metrics {
             let (requests, asked) = mpsc::channel(SCRAPES);
             spawn_local(scrapes(Rc::clone(shard), asked));
+            let limits = shard.borrow().limits;
+            let door = Door::new(listener, limits.metrics_connections, limits.metrics_idle);
             tokio::spawn(async move {
-                if let Err(error) = metrics::serve(listener, requests).await {
+                if let Err(error) = metrics::serve(door, requests).await {
                     tracing::warn!(%error, "metrics are not served any more");
                 }
             });

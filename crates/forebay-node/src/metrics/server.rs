@@ -12,22 +12,21 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use tokio::{
-    net::TcpListener,
-    sync::{mpsc, oneshot},
-};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Door;
 
 /// Where a scrape asks for the text of all metrics.
 pub(crate) type Requests = mpsc::Sender<oneshot::Sender<String>>;
 
 /// Serves until the task is dropped.
-pub(crate) async fn serve(listener: TcpListener, requests: Requests) -> io::Result<()> {
+pub(crate) async fn serve(door: Door, requests: Requests) -> io::Result<()> {
     let routes = Router::new()
         .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .with_state(requests);
-    axum::serve(listener, routes).await
+    axum::serve(door, routes).await
 }
 
 async fn ask(requests: &Requests) -> Option<String> {

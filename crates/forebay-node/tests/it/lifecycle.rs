@@ -1,6 +1,6 @@
 //! From start to stop, and again.
 
-use std::net::TcpListener;
+use std::{net::TcpListener, process::Command};
 
 use forebay_node::broker::RunError;
 use tempfile::tempdir;
@@ -151,4 +151,21 @@ fn a_connection_beyond_the_limit_is_closed_and_the_others_go_on() {
     first.send(&packet(0xC0, &[]));
     assert_eq!(first.receive().first, 0xD0);
     server.stop();
+}
+
+#[test]
+fn a_signal_that_comes_as_soon_as_it_is_ready_is_a_stop_in_good_order() {
+    for signal in ["-TERM", "-INT"] {
+        let dir = tempdir().unwrap();
+        // Nothing else of the broker runs before this has returned and the signal has come.
+        forebay_node::broker::run(&config(dir.path()), |_| {
+            let mut kill = Command::new("kill");
+            let sent = kill
+                .arg(signal)
+                .arg(std::process::id().to_string())
+                .status();
+            assert!(sent.unwrap().success());
+        })
+        .unwrap();
+    }
 }

@@ -1,8 +1,9 @@
 //! Metrics and health over HTTP.
 
 use std::{
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
+    time::Duration,
 };
 
 use tempfile::tempdir;
@@ -66,5 +67,33 @@ fn what_happens_shows_in_the_metrics() {
     );
     assert!(value(metrics, "forebay_store_commits_total") > 0);
     assert!(value(metrics, "forebay_store_written_bytes_total") > 0);
+    server.stop();
+}
+
+#[test]
+fn who_connects_to_the_metrics_and_says_nothing_keeps_nobody_out_for_long() {
+    let dir = tempdir().unwrap();
+    let mut config = config(dir.path());
+    config.metrics = Some("127.0.0.1:0".parse().unwrap());
+    config.limits.metrics_connections = 4;
+    config.limits.metrics_idle = Duration::from_millis(200);
+    let server = Server::start_on(real(dir.path()), config);
+    let metrics = server.ready.metrics.unwrap();
+    let mut silent = Vec::new();
+    for begun in ["", "GET /metr", "GET /metrics HTTP/1.1\r\nHost:"].repeat(4) {
+        let mut stream = TcpStream::connect(metrics).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        stream.write_all(begun.as_bytes()).unwrap();
+        silent.push(stream);
+    }
+    assert!(get(metrics, "/healthz").starts_with("HTTP/1.1 200"));
+    for mut stream in silent {
+        match stream.read_to_end(&mut Vec::new()) {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+        }
+    }
     server.stop();
 }

@@ -106,7 +106,10 @@ impl Shard {
         }
         let added = outgoing.waiting() - waiting;
         self.numbers.sent_bytes += added as u64;
-        if waiting > self.limits.outgoing_bytes_max {
+        let silence = outgoing.blocked_since().map(|since| since.elapsed());
+        if waiting > self.limits.outgoing_bytes_max
+            && silence.is_some_and(|silence| silence >= self.limits.overrun)
+        {
             self.overrun.push(connection);
         }
         if !peer.dirty.replace(true) {

@@ -163,13 +163,13 @@ fn all_versions(qos: QoS, messages: u32, window: u16, piece: usize) {
 
 #[test]
 fn a_fault_at_any_step_loses_and_reorders_nothing_of_qos_1() {
-    all_versions(QoS::AtLeastOnce, 6, 2, 3);
+    all_versions(QoS::AtLeastOnce, 5, 2, 8);
     all_versions(QoS::AtLeastOnce, 6, 100, 1000);
 }
 
 #[test]
 fn a_fault_at_any_step_loses_reorders_and_doubles_nothing_of_qos_2() {
-    all_versions(QoS::ExactlyOnce, 6, 2, 3);
+    all_versions(QoS::ExactlyOnce, 5, 2, 8);
     all_versions(QoS::ExactlyOnce, 6, 100, 1000);
 }
 

@@ -169,6 +169,11 @@ impl Run {
                 self.disk
                     .set_capacity(if self.full { capacity } else { 1 << 40 });
             }
+            Step::Inspect(q) => {
+                if let Some(queue) = self.kept.queue(q) {
+                    self.inspect(queue);
+                }
+            }
             Step::Read => self.read(),
         }
     }
@@ -322,6 +327,31 @@ impl Run {
             self.disk = self.disk.restart();
         }
         self.views.clear();
+    }
+
+    /// What is pending is found among what is done with, and nothing else changes.
+    fn inspect(&mut self, queue: QueueId) {
+        let found = match self.store.load_all(queue, ..) {
+            Ok(found) => found,
+            Err(error) => return assert!(self.disk.is_crashed(), "{error}"),
+        };
+        assert!(found.unread.is_empty() || self.reads_fail || self.disk.is_crashed());
+        let rowids: Vec<u64> = found.messages.iter().map(|it| it.rowid).collect();
+        assert!(rowids.is_sorted_by(|a, b| a < b));
+        let mut pending = self.kept.queues[&queue].messages.iter();
+        for it in found.messages {
+            assert_eq!(it.flag.pending(), it.outcome.is_none());
+            if it.flag.pending() {
+                let (&rowid, expected) = pending.next().expect("no more are pending");
+                assert_eq!((it.rowid, it.packet_id), (rowid, expected.packet_id));
+                assert_eq!((it.flag, &*it.note), (expected.flag, &*expected.note));
+                match self.store.inspected_content(&it) {
+                    Ok(content) => assert_eq!(*content.bytes, *expected.content.1),
+                    Err(error) => assert!(self.reads_fail || self.disk.is_crashed(), "{error}"),
+                }
+            }
+        }
+        assert_eq!(pending.next(), None, "all that is pending is found");
     }
 
     /// Another that only reads finds a state of the disk, and leaves it as it is.

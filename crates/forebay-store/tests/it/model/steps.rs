@@ -44,6 +44,8 @@ pub(super) enum Step {
     FailReads(bool),
     /// Room for so many segments more.
     Capacity(u8),
+    /// What is pending and what is not is looked at.
+    Inspect(u8),
     /// Another opens the store for reading.
     Read,
 }
@@ -97,6 +99,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
         2 => any::<u8>().prop_map(Step::CrashIn),
         2 => any::<bool>().prop_map(Step::FailReads),
         1 => (0..4u8).prop_map(Step::Capacity),
+        1 => queue().prop_map(Step::Inspect),
         1 => Just(Step::Read),
     ]
 }

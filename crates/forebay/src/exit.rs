@@ -16,7 +16,7 @@ pub(crate) enum Exit {
     Data = 65,
     /// An address in use, or a peer that can't be reached or went away.
     Unavailable = 69,
-    /// A fault in the program.
+    /// A fault in the program, or the system refused it a thread, a timer or a file descriptor.
     Internal = 70,
     /// The data directory, another file or a pipe can't be read or written.
     Io = 74,
@@ -34,7 +34,7 @@ Exit codes:
    2  wrong usage
   65  damaged data, or data of a newer format
   69  address in use, or the peer can't be reached or went away
-  70  a fault in the program
+  70  a fault in the program, or a limit of the system such as open files
   74  the data directory or another file can't be read or written
   75  another process holds the data directory
   78  the configuration is wrong";

@@ -1,6 +1,9 @@
 //! `forebay broker` and `forebay up`.
 
-use std::net::SocketAddr;
+use std::{
+    io::ErrorKind,
+    net::{Ipv4Addr, SocketAddr},
+};
 
 use forebay_node::{
     Anonymous, Driver,
@@ -64,7 +67,7 @@ fn addresses(ready: &Ready) -> String {
 
 /// What listens where, and what to try.
 fn welcome(ready: &Ready, config: &Config) -> String {
-    let port = ready.listen.first().map_or(0, SocketAddr::port);
+    let (program, at) = (program(), peer_flags(ready.listen.first()));
     let mqtt = ready
         .listen
         .iter()
@@ -81,13 +84,41 @@ fn welcome(ready: &Ready, config: &Config) -> String {
             format!("  data              {}", config.dir.display()),
             String::new(),
             "Try, from another terminal:".to_owned(),
-            format!("  forebay sub -p {port} -t 'plant/#' -q 1 -i shift -c"),
-            format!("  forebay pub -p {port} -t plant/line1 -m hello -q 1"),
+            format!("  {program} sub {at} -t 'plant/#' -q 1 -i shift -c"),
+            format!("  {program} pub {at} -t plant/line1 -m hello -q 1"),
+            "or with Mosquitto's clients:".to_owned(),
+            format!("  mosquitto_sub {at} -t 'plant/#' -q 1 -i late-shift -c"),
+            format!("  mosquitto_pub {at} -t plant/line1 -m hello -q 1"),
             "Stop the first, publish again, start it again: nothing is lost. Ctrl-C stops all."
                 .to_owned(),
         ])
         .collect();
     lines.join("\n")
+}
+
+/// How this program was called, as a shell takes it.
+fn program() -> String {
+    let called = std::env::args().next();
+    let called = called.unwrap_or_else(|| "forebay".to_owned());
+    let is_plain = |is: char| is.is_ascii_alphanumeric() || "/._-+".contains(is);
+    if called.chars().all(is_plain) {
+        called
+    } else {
+        format!("'{}'", called.replace('\'', r"'\''"))
+    }
+}
+
+/// The flags that lead a client on this machine to where the broker listens.
+fn peer_flags(listen: Option<&SocketAddr>) -> String {
+    let Some(listen) = listen else {
+        return String::new();
+    };
+    let port = listen.port();
+    if listen.ip() == Ipv4Addr::LOCALHOST || listen.ip().is_unspecified() {
+        format!("-p {port}")
+    } else {
+        format!("-h {} -p {port}", listen.ip())
+    }
 }
 
 const fn driver(wanted: DiskDriver) -> Driver {
@@ -114,8 +145,11 @@ fn exit(error: &RunError) -> Exit {
 /// What went wrong, and what to do about it.
 fn told_why(error: &RunError) -> String {
     let cure = match error {
-        RunError::AddressInUse { .. } => "stop what listens there, or give another --listen",
+        RunError::AddressInUse { .. } => "stop what listens there, or give another address",
         RunError::Listen { .. } => "correct the address, or the rights to it",
+        RunError::DataDir { source, .. } if source.kind() == ErrorKind::StorageFull => {
+            "make room: a store grows in segments of 64 MiB; nothing was deleted"
+        }
         RunError::DataDir { .. } => "correct the path or its rights; nothing was deleted",
         RunError::Locked { .. } => "stop that process first, or give another --data-dir",
         RunError::Damaged { .. } => {

@@ -14,7 +14,7 @@ use std::{
 use tempfile::TempDir;
 
 use crate::harness::{
-    Broker, Lines, Version,
+    Broker, Lines, Version, end_by_term,
     wire::{connect, durable, publish},
 };
 
@@ -354,4 +354,42 @@ fn metrics_are_served_where_ready_says() {
         .filter(|line| line.starts_with("forebay_"))
         .collect();
     assert!(!series.is_empty(), "{text}");
+}
+
+#[test]
+fn what_up_says_to_try_works_as_it_is_printed() {
+    let home = directory();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
+    command.args(["up", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+    let mut up = Lines::start(command.arg("--data-dir").arg(home.path().join("data")));
+    let mut lines = Vec::new();
+    while lines
+        .last()
+        .is_none_or(|line: &String| !line.contains("Ctrl-C"))
+    {
+        lines.push(up.line().expect("it says how to end it"));
+    }
+    let is_one = |line: &&String, name: &str| line.contains(name) && line.contains(" -t ");
+    let subscribes = lines.iter().filter(|line| is_one(line, "sub "));
+    let publishes = lines.iter().filter(|line| is_one(line, "pub "));
+    let pairs: Vec<_> = subscribes.zip(publishes).collect();
+    assert_eq!(pairs.len(), 2, "{lines:?}");
+    for (subscribe, publish) in pairs {
+        let shell = |line: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]);
+            command
+        };
+        let mut subscriber = Lines::start(&mut shell(&format!("{subscribe} -C 1")));
+        let subscriber = std::thread::spawn(move || subscriber.line());
+        crate::harness::wait_until("the message to arrive", || {
+            let published = shell(publish).status().expect("sh runs");
+            assert!(published.success(), "{publish}");
+            subscriber.is_finished().then_some(())
+        });
+        let got = subscriber.join().expect("it ends");
+        assert_eq!(got.as_deref(), Some("hello"), "{subscribe}");
+    }
+    end_by_term(up.id());
+    assert!(up.wait().success());
 }

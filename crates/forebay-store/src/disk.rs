@@ -143,6 +143,8 @@ pub enum FileName {
     Root,
     /// `seg-0000000001.log`, ten digits: a segment of the log, numbered from 1.
     Segment(u32),
+    /// `bak-0000000001.log`: a segment that nothing needs any more, kept as a backup.
+    Backup(u32),
 }
 
 impl FileName {
@@ -151,11 +153,16 @@ impl FileName {
         if name == "ROOT" {
             return Some(Self::Root);
         }
-        let digits = name.strip_prefix("seg-")?.strip_suffix(".log")?;
+        let (kind, digits) = name.strip_suffix(".log")?.split_once('-')?;
         if digits.len() != 10 || !digits.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }
-        digits.parse().ok().filter(|&n| n > 0).map(Self::Segment)
+        let number = digits.parse().ok().filter(|&number| number > 0)?;
+        match kind {
+            "seg" => Some(Self::Segment(number)),
+            "bak" => Some(Self::Backup(number)),
+            _ => None,
+        }
     }
 }
 
@@ -164,6 +171,7 @@ impl fmt::Display for FileName {
         match self {
             Self::Root => f.write_str("ROOT"),
             Self::Segment(number) => write!(f, "seg-{number:010}.log"),
+            Self::Backup(number) => write!(f, "bak-{number:010}.log"),
         }
     }
 }

@@ -86,6 +86,59 @@ pub struct Poisoned {
     pub reason: Arc<str>,
 }
 
+/// Why a rotation did not begin. Nothing was moved or removed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RotateError {
+    /// The last load of a queue could not read everything; repair the store and load it again.
+    #[error("queue {} has messages {rowids:?} that can't be read", queue.get())]
+    LoadFailed {
+        /// Which queue.
+        queue: QueueId,
+        /// The rowids that it could not read.
+        rowids: Range<Rowid>,
+    },
+    /// A pending message's content can't be read; repair the store.
+    #[error("{file} has a pending message that can't be read")]
+    Unreadable {
+        /// Which file, the oldest if there are several.
+        file: FileName,
+    },
+    /// There is no room for another segment; see [`CommitError`].
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// An earlier write failed; the process must end.
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+}
+
+/// Why a backup was not used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BackupError {
+    /// There is no such backup.
+    #[error("there is no backup {name}")]
+    NoBackup {
+        /// What was asked for.
+        name: FileName,
+    },
+    /// The disk refused.
+    #[error("{why}")]
+    Refused {
+        /// Which file, and what the disk said.
+        why: String,
+    },
+    /// It could not be read.
+    #[error(transparent)]
+    Load(#[from] LoadAllError),
+    /// A message could not be appended.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// A write failed; the process must end.
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+}
+
 /// Why a store was not copied.
 #[derive(Debug, Error)]
 #[non_exhaustive]

@@ -48,15 +48,16 @@ pub use disk::{
     AlignedBuf, Disk, Done, Driver, FileName, LockError, OsDisk, OsOptions, SimDisk, Write,
 };
 pub use error::{
-    CommitError, ContentError, CopyError, Damage, LoadAllError, LoadError, OpenError, Poisoned,
-    PromoteError,
+    BackupError, CommitError, ContentError, CopyError, Damage, LoadAllError, LoadError, OpenError,
+    Poisoned, PromoteError, RotateError,
 };
 pub use flag::{Direction, Origin, State, UserFlag};
 pub use options::{Access, Durability, Options};
 pub use queue::Content;
 pub use recovery::Recovery;
 pub use store::{
-    Committed, Copied, Inspected, Inspection, Loaded, MessageInfo, QueueInfo, Stats, Store,
+    BackupInfo, Committed, Copied, Inspected, Inspection, Loaded, MessageInfo, QueueInfo, Restored,
+    Stats, Store,
 };
 pub use types::{List, Outcome, OutcomeKind, Place, QueueId, Rowid, Seq, TableId, now_ns};
 pub use writer::{Handle, Writer};

@@ -9,7 +9,7 @@
 //! ```
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     io,
     sync::Arc,
     time::{Duration, Instant},
@@ -27,6 +27,7 @@ use crate::{
     types::now_ns,
 };
 
+mod backups;
 mod read;
 mod recent;
 mod room;
@@ -93,6 +94,10 @@ pub(crate) struct Log<D> {
     epoch: u64,
     announced: bool,
     pub(crate) segments: Segments,
+    /// Lengths of the backups.
+    backups: BTreeMap<u32, u64>,
+    /// Why the last change of the directory that may be tried again was not done.
+    pub(crate) refused: Option<String>,
     room: Room,
     root: Root,
     open: Option<Staged>,
@@ -115,7 +120,13 @@ pub(crate) struct Log<D> {
 }
 
 impl<D: Disk> Log<D> {
-    pub(crate) fn new(disk: D, options: Options, segments: Segments, resume: Resume) -> Self {
+    pub(crate) fn new(
+        disk: D,
+        options: Options,
+        segments: Segments,
+        backups: BTreeMap<u32, u64>,
+        resume: Resume,
+    ) -> Self {
         let alignment = disk.alignment() as u32;
         let slots = options.writes_in_flight.clamp(1, disk.max_in_flight());
         Self {
@@ -125,6 +136,8 @@ impl<D: Disk> Log<D> {
             epoch: resume.epoch,
             announced: false,
             segments,
+            backups,
+            refused: None,
             room: Room::new(resume.head, resume.next),
             root: resume.root,
             open: None,

@@ -24,6 +24,11 @@ pub struct Options {
     /// The store looks whether segments are to be emptied once this much has been written or done
     /// with since the last look; a larger store looks less often.
     pub compact_after: u64,
+    /// A rotation begins once a queue has had this many messages that are done with since the last
+    /// one, or since the store was opened; 0 for none but those that are asked for.
+    pub rotate_after: u32,
+    /// Segments kept as backups once nothing in them is pending; 0 keeps none.
+    pub backups: u32,
     /// Memory for frames written last, from which their contents are read.
     pub recent_max: usize,
     /// Appends fail with `Full` before the file system's free space falls below this.
@@ -46,6 +51,8 @@ impl Default for Options {
             checkpoint_after: 64 << 20,
             checkpoint_step: 128 << 10,
             compact_after: 32 << 20,
+            rotate_after: 0,
+            backups: 0,
             recent_max: 16 << 20,
             low_water: 64 << 20,
             max_inflight: 0,

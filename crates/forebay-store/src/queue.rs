@@ -44,6 +44,8 @@ pub(crate) struct Queue {
     pub(crate) next: Rowid,
     /// The most messages inflight by rule; 0 is no limit.
     pub(crate) max_inflight: u32,
+    /// Messages done with since the last rotation.
+    pub(crate) done: u32,
     open: bool,
     /// Pending messages that are not inflight.
     index: Index,
@@ -95,6 +97,7 @@ impl Queue {
             name,
             next,
             max_inflight,
+            done: 0,
             open: false,
             index: Index::default(),
             lists: None,

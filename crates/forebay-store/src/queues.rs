@@ -141,6 +141,11 @@ impl Queues {
         Some(queue)
     }
 
+    /// Every queue, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Queue> {
+        self.chunks.iter_mut().flatten().flatten()
+    }
+
     /// Every queue, in any order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Queue> {
         self.chunks.iter().flatten().flatten()

@@ -102,7 +102,7 @@ fn replay<D: Disk>(mut files: Files<D>, options: Options) -> Result<Opened<D>, O
     } else {
         Phase::BeforeCheckpoint
     };
-    let state = State::new(options.max_inflight);
+    let state = State::new(options.max_inflight, options.rotate_after);
     let mut replay = Replay {
         state,
         segments: Segments::default(),
@@ -165,7 +165,7 @@ fn replay<D: Disk>(mut files: Files<D>, options: Options) -> Result<Opened<D>, O
     for (number, found) in files.segments() {
         segments.add(number, u32::try_from(found.len).unwrap_or(u32::MAX));
     }
-    let log = Log::new(files.disk, options, segments, resume);
+    let log = Log::new(files.disk, options, segments, files.backups, resume);
     Ok(Opened {
         log,
         state: replay.state,

@@ -27,13 +27,17 @@ pub(crate) struct State {
     pub(crate) max_inflight: u32,
     pending: u64,
     released: u64,
+    /// Messages done with in one queue that make a rotation due; 0 for none.
+    rotate_after: u32,
+    rotation_due: bool,
 }
 
 impl State {
-    pub(crate) fn new(max_inflight: u32) -> Self {
+    pub(crate) fn new(max_inflight: u32, rotate_after: u32) -> Self {
         Self {
             next_queue: 1,
             max_inflight,
+            rotate_after,
             ..Self::default()
         }
     }
@@ -90,16 +94,31 @@ impl State {
         rowid: Rowid,
         seq: u64,
     ) -> bool {
-        let removed = self
-            .queues
-            .at_mut(hint, id)
-            .and_then(|queue| queue.remove(rowid));
-        if let Some(entry) = removed {
-            segments.discount(&entry, seq);
-            self.pending -= 1;
-            self.released += u64::from(entry.content().len);
+        let Some(queue) = self.queues.at_mut(hint, id) else {
+            return false;
+        };
+        let Some(entry) = queue.remove(rowid) else {
+            return false;
+        };
+        queue.done = queue.done.saturating_add(1);
+        self.rotation_due |= self.rotate_after > 0 && queue.done >= self.rotate_after;
+        segments.discount(&entry, seq);
+        self.pending -= 1;
+        self.released += u64::from(entry.content().len);
+        true
+    }
+
+    /// Whether a queue has had enough messages that are done with.
+    pub(crate) fn is_rotation_due(&self) -> bool {
+        self.rotation_due
+    }
+
+    /// Counts from zero again.
+    pub(crate) fn restart_rotation(&mut self) {
+        self.rotation_due = false;
+        for queue in self.queues.iter_mut() {
+            queue.done = 0;
         }
-        removed.is_some()
     }
 
     /// Says that a content has been copied to another place.

@@ -17,6 +17,7 @@ use crate::{
     types::{QueueId, Rowid, Seq, TableId},
 };
 
+mod backups;
 mod checkpoint;
 mod commit;
 mod compact;
@@ -24,6 +25,7 @@ mod copy;
 mod inspect;
 mod lists;
 
+pub use backups::{BackupInfo, Restored};
 pub use commit::Committed;
 pub use copy::Copied;
 pub use inspect::{Inspected, Inspection};

@@ -136,6 +136,11 @@ impl SimDisk {
         self.medium().fail_directory = fail;
     }
 
+    /// Makes every rename and removal fail, or no longer.
+    pub fn refuse_names(&self, refuse: bool) {
+        self.medium().refuse_names = refuse;
+    }
+
     /// Makes every read that touches this file fail, or no longer.
     pub fn fail_reads(&self, name: FileName, fail: bool) {
         let mut medium = self.medium();

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::Log;
 use crate::{
-    disk::{AlignedBuf, Disk, FileName},
+    disk::{AlignedBuf, Disk},
     error::ContentError,
     queue::Content,
     record::{CONTENT_HEAD, ContentRef, read_content},
@@ -84,7 +84,7 @@ impl<D: Disk> Log<D> {
         if let Some(content) = in_memory.and_then(content) {
             return Ok(content);
         }
-        let file = FileName::Segment(at.segment);
+        let (file, _) = self.file_of(at.segment);
         let buf = self
             .read_block(at.segment, offset, len)
             .map_err(|source| ContentError::Io {
@@ -112,10 +112,7 @@ impl<D: Disk> Log<D> {
 
     /// Reads the block around some bytes, or more where they cross its end.
     fn read_block(&mut self, segment: u32, offset: u64, len: usize) -> std::io::Result<Block> {
-        let file_len = self
-            .segments
-            .get(segment)
-            .map_or(0, |segment| u64::from(segment.len));
+        let (file, file_len) = self.file_of(segment);
         let alignment = u64::from(self.alignment);
         let step = self.cache.step(segment, offset);
         let start = offset / step * step;
@@ -125,8 +122,7 @@ impl<D: Disk> Log<D> {
         }
         let end = end.max((start + step).min(file_len / alignment * alignment));
         let mut buf = AlignedBuf::zeroed((end - start) as usize, self.alignment as usize);
-        self.disk
-            .read_at(FileName::Segment(segment), start, &mut buf)?;
+        self.disk.read_at(file, start, &mut buf)?;
         self.cache.last = (segment, end);
         Ok(Block {
             segment,

@@ -98,18 +98,22 @@ impl<D: Disk> Log<D> {
         Ok(())
     }
 
+    /// Goes on in a segment that holds nothing yet, and answers its number.
+    pub(crate) fn go_on_in_another(&mut self) -> Result<u32, CommitError> {
+        self.seal();
+        if self.room.head.at > self.alignment {
+            self.roll(self.alignment)?;
+        }
+        Ok(self.room.head.segment)
+    }
+
     /// Makes the segment after the head: a dead one used again, or a new file.
     fn prepare(&mut self) -> Result<(), CommitError> {
         let number = self.room.head.segment + 1;
         let name = FileName::Segment(number);
         let len = self.options.segment_size;
-        if let Some(dead) = self.dead().filter(|&(_, dead_len)| dead_len == len) {
-            let renamed = self.disk.rename(FileName::Segment(dead.0), name);
-            renamed
-                .and_then(|()| self.disk.sync_dir())
-                .map_err(|error| self.poison("a segment could not be used again", &error))?;
+        if self.use_again(name, len)? {
             self.stats.syncs += 1;
-            self.segments.remove_first();
         } else {
             match self.disk.create(name, u64::from(len)) {
                 Ok(()) => {}
@@ -132,7 +136,7 @@ impl<D: Disk> Log<D> {
     }
 
     /// The oldest segment and its length, if nothing needs it any more.
-    fn dead(&self) -> Option<(u32, u32)> {
+    pub(super) fn dead(&self) -> Option<(u32, u32)> {
         let (number, segment) = self.segments.first()?;
         let dead = segment.live == 0
             && segment.emptied <= self.durable
@@ -140,8 +144,36 @@ impl<D: Disk> Log<D> {
         dead.then_some((number, segment.len))
     }
 
-    /// Removes dead segments but for one that is used again.
+    /// Gives a file that nothing needs any more a new name, if there is one.
+    fn use_again(&mut self, name: FileName, len: u32) -> Result<bool, Poisoned> {
+        let dead = self.dead().filter(|_| self.options.backups == 0);
+        let old = match dead {
+            Some((number, dead_len)) if dead_len == len => FileName::Segment(number),
+            Some(_) => return Ok(false),
+            None => match self.spare_backup(u64::from(len)) {
+                Some(number) => FileName::Backup(number),
+                None => return Ok(false),
+            },
+        };
+        if let Err(error) = self.disk.rename(old, name) {
+            self.refuse(old, &error);
+            return Ok(false);
+        }
+        self.sync_dir()?;
+        if let FileName::Backup(number) = old {
+            self.forget_backup(number);
+        } else {
+            self.segments.remove_first();
+        }
+        Ok(true)
+    }
+
+    /// Removes dead segments but for one that is used again, or makes backups of them.
     pub(super) fn trim(&mut self) -> Result<(), Poisoned> {
+        self.refused = None;
+        if self.options.backups > 0 {
+            return self.keep_dead();
+        }
         let mut removed = false;
         while let Some((number, len)) = self.dead() {
             let after = self.segments.get(number + 1);
@@ -155,18 +187,15 @@ impl<D: Disk> Log<D> {
             }
             if len > 0 {
                 let name = FileName::Segment(number);
-                let result = self.disk.remove(name);
-                result.map_err(|error| self.poison("a dead segment stays", &error))?;
+                if let Err(error) = self.disk.remove(name) {
+                    self.refuse(name, &error);
+                    break;
+                }
                 removed = true;
             }
             self.segments.remove_first();
         }
-        if removed {
-            self.stats.syncs += 1;
-            let result = self.disk.sync_dir();
-            result.map_err(|error| self.poison("the directory could not be synced", &error))?;
-        }
-        Ok(())
+        if removed { self.sync_dir() } else { Ok(()) }
     }
 
     /// Makes the next segment before it is needed.

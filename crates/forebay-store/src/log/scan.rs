@@ -16,7 +16,7 @@ const STEP: u64 = 512;
 
 /// A part of a segment, read last.
 struct Window {
-    segment: u32,
+    file: FileName,
     len: u64,
     from: u64,
     buf: AlignedBuf,
@@ -35,7 +35,7 @@ impl Window {
             let to = end.max((self.from + WINDOW).min(self.len)) / alignment * alignment;
             let to = to.max(end.next_multiple_of(alignment));
             self.buf = AlignedBuf::zeroed((to - self.from) as usize, alignment as usize);
-            disk.read_at(FileName::Segment(self.segment), self.from, &mut self.buf)?;
+            disk.read_at(self.file, self.from, &mut self.buf)?;
         }
         let start = (at - self.from) as usize;
         Ok(self.buf.get(start..start + len as usize))
@@ -43,13 +43,16 @@ impl Window {
 }
 
 impl<D: Disk> Log<D> {
-    /// The segments that frames were written to, oldest first.
+    /// The segments that frames were written to, backups too, oldest first.
     pub(crate) fn written_segments(&self) -> Vec<u32> {
         let head = self.room.head.segment;
         let segments = self.segments.iter();
-        segments
+        let written = segments
             .filter(|(number, segment)| segment.len > 0 && *number <= head)
+            .map(|(number, _)| number);
+        self.backups()
             .map(|(number, _)| number)
+            .chain(written)
             .collect()
     }
 
@@ -63,15 +66,15 @@ impl<D: Disk> Log<D> {
         mut each: impl FnMut(Records<'_>),
     ) -> io::Result<()> {
         let head = self.room.head;
-        let file_len = self.segments.get(segment).map_or(0, |it| it.len);
+        let (file, file_len) = self.file_of(segment);
         let len = if segment == head.segment {
-            head.at
+            u64::from(head.at)
         } else {
             file_len
         };
         let mut window = Window {
-            segment,
-            len: u64::from(len),
+            file,
+            len,
             from: 0,
             buf: AlignedBuf::with_capacity(0, self.alignment as usize),
         };

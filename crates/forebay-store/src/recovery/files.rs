@@ -32,6 +32,8 @@ pub(super) struct Files<D> {
     pub(super) root: Option<Root>,
     root_len: Option<u64>,
     segments: BTreeMap<u32, Found>,
+    /// Lengths of the backups.
+    pub(super) backups: BTreeMap<u32, u64>,
     window: AlignedBuf,
     /// Of which segment, from where on.
     window_at: Option<(u32, u64)>,
@@ -50,12 +52,16 @@ impl<D: Disk> Files<D> {
             root: None,
             root_len: None,
             segments: BTreeMap::new(),
+            backups: BTreeMap::new(),
             window,
             window_at: None,
         };
         for (name, len) in list {
             match name {
                 FileName::Root => files.root_len = Some(len),
+                FileName::Backup(number) => {
+                    files.backups.insert(number, len);
+                }
                 FileName::Segment(number) => {
                     files.segments.insert(
                         number,

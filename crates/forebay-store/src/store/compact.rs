@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::Store;
 use crate::{
-    disk::Disk,
-    error::{CommitError, Poisoned},
+    disk::{Disk, FileName},
+    error::{CommitError, Poisoned, RotateError},
     index::Entry,
     options::{Access, Options},
     record::{self, CONTENT_HEAD, ContentRef},
@@ -64,6 +64,17 @@ struct Pass {
     moved: HashMap<(u32, u32), ContentRef>,
 }
 
+impl Pass {
+    fn new(last: u32) -> Self {
+        Self {
+            last,
+            slot: 0,
+            below: Rowid::MAX,
+            moved: HashMap::new(),
+        }
+    }
+}
+
 impl Compactor {
     pub(super) fn new(options: &Options) -> Self {
         Self {
@@ -91,6 +102,23 @@ impl Compactor {
 }
 
 impl<D: Disk> Store<D> {
+    /// Whether a pass is under way, or what it emptied is not gone yet.
+    pub(super) fn is_compacting(&self) -> bool {
+        !matches!(self.compactor.stage, Stage::Idle)
+    }
+
+    /// The oldest segment with a pending content that could not be read, if there is one.
+    pub(super) fn pinned(&self) -> Option<FileName> {
+        let number = self.compactor.pinned?;
+        let segment = self.log.segments.get(number)?;
+        (segment.live > 0).then_some(FileName::Segment(number))
+    }
+
+    /// Begins a pass that empties all segments before `head`.
+    pub(super) fn empty_before(&mut self, head: u32) {
+        self.compactor.stage = Stage::Pass(Pass::new(head - 1));
+    }
+
     /// Bytes written and bytes of contents done with, since the store was opened.
     fn changed(&self) -> u64 {
         self.log.stats.frame_bytes + self.state.released()
@@ -100,6 +128,14 @@ impl<D: Disk> Store<D> {
     pub(super) fn step_compaction(&mut self) -> Result<(), Poisoned> {
         match &self.compactor.stage {
             _ if self.access == Access::Read => return Ok(()),
+            Stage::Idle if self.state.is_rotation_due() => match self.rotate() {
+                Ok(()) => {}
+                Err(RotateError::Poisoned(poisoned)) => return Err(poisoned),
+                Err(error) => {
+                    self.log.refused = Some(error.to_string());
+                    self.state.restart_rotation();
+                }
+            },
             Stage::Idle => {
                 let due = self.compactor.after_bytes.max(self.compactor.live / 16);
                 if self.changed() - self.compactor.counted_at < due {
@@ -178,12 +214,7 @@ impl<D: Disk> Store<D> {
             last = Some(number);
         }
         if let Some(last) = last {
-            compactor.stage = Stage::Pass(Pass {
-                last,
-                slot: 0,
-                below: Rowid::MAX,
-                moved: HashMap::new(),
-            });
+            compactor.stage = Stage::Pass(Pass::new(last));
         }
     }
 

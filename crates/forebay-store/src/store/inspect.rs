@@ -52,6 +52,11 @@ pub struct Inspection {
 }
 
 impl Inspected {
+    /// The segment that its content is in.
+    pub(super) fn segment(&self) -> u32 {
+        self.at.segment
+    }
+
     fn new(rowid: Rowid, entry: &Entry, note: Bytes) -> Self {
         let at = entry.content();
         Self {
@@ -90,7 +95,7 @@ impl<D: Disk> Store<D> {
         for segment in self.log.written_segments() {
             let each = |records: Records<'_>| gather(records, queue, &rowids, &mut found);
             if self.log.scan(segment, each).is_err() {
-                unread.push(FileName::Segment(segment));
+                unread.push(self.log.file_of(segment).0);
             }
         }
         self.overlay(queue, &rowids, &mut found);

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use forebay_store::{
-    Batch, CommitError, Options, Outcome, Place, QueueId, SimDisk, Store, TableId, UserFlag,
+    Batch, CommitError, Options, Outcome, Place, QueueId, RotateError, SimDisk, Store, TableId,
+    UserFlag,
 };
 
 const QUEUES: usize = 3;
@@ -18,6 +19,7 @@ fn options() -> Options {
         checkpoint_after: 6 * 512,
         checkpoint_step: 300,
         compact_after: 8 * 512,
+        backups: 2,
         recent_max: 4096,
         low_water: 0,
         store_id: Some(*b"crash test store"),
@@ -96,6 +98,15 @@ fn work(store: &mut Store<SimDisk>, run: &mut Run, random: &mut Random, steps: u
             Err(CommitError::Poisoned(_) | CommitError::Io(_)) => return false,
             Err(other) => panic!("{other}"),
         };
+        if run.keeps_oldest && random.below(20) == 0 {
+            match store.rotate() {
+                Ok(()) | Err(RotateError::Commit(CommitError::Io(_))) => {}
+                Err(RotateError::Poisoned(_) | RotateError::Commit(CommitError::Poisoned(_))) => {
+                    return false;
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
         run.states.push(model);
         waiting.push((committed.seq, run.states.len() - 1));
         let polled = match random.below(3) {

@@ -17,6 +17,7 @@ mod lock;
 mod model;
 mod queue;
 mod repair;
+mod rotation;
 mod scale;
 mod space;
 mod writer;

@@ -21,6 +21,7 @@ pub(super) struct Medium {
     /// The number of the write that fails.
     pub(super) fail_write: u64,
     pub(super) fail_directory: bool,
+    pub(super) refuse_names: bool,
     pub(super) unreadable: Vec<FileName>,
     pub(super) capacity: u64,
     pub(super) in_flight: Vec<InFlight>,
@@ -70,6 +71,7 @@ impl Medium {
             hold: false,
             fail_write: 0,
             fail_directory: false,
+            refuse_names: false,
             unreadable: Vec::new(),
             capacity: 1 << 40,
             in_flight: Vec::new(),
@@ -130,6 +132,7 @@ impl Medium {
         self.hold = false;
         self.fail_write = 0;
         self.fail_directory = false;
+        self.refuse_names = false;
         self.unreadable.clear();
     }
 
@@ -221,7 +224,7 @@ impl Medium {
     /// Takes a name out of the directory, and its file's identity.
     fn change(&mut self, name: FileName, change: Change) -> io::Result<u64> {
         let up = self.step();
-        if up && self.fail_directory {
+        if up && (self.fail_directory || self.refuse_names) {
             return Err(refused());
         }
         let id = *self.names.get(&name).ok_or(io::ErrorKind::NotFound)?;

@@ -3,7 +3,7 @@
 //! Owns what can be asked of a [`Log`] without changing it.
 
 use super::Log;
-use crate::disk::Disk;
+use crate::{disk::Disk, options::Durability};
 
 impl<D: Disk> Log<D> {
     /// The highest frame that may be acknowledged.

@@ -122,7 +122,7 @@ fn what_comes_while_all_slots_are_taken_goes_into_one_frame() {
     disk.hold_writes(true);
     let begun = commits(&handle);
     let threads = commit_from_many(&handle, queue, 64, 1);
-    wait_until(|| commits(&handle) == begun + 64);
+    wait_until(|| commits(&handle) >= begun + 64);
     assert!(
         threads.iter().all(|it| !it.is_finished()),
         "none is durable"
@@ -159,7 +159,7 @@ fn a_failed_write_reaches_everyone_who_waits() {
     disk.fail_write(1);
     let begun = commits(&handle);
     let threads = commit_from_many(&handle, queue, 16, 2);
-    wait_until(|| commits(&handle) == begun + 16);
+    wait_until(|| commits(&handle) >= begun + 16);
     disk.hold_writes(false);
     let results = join(threads);
     let poisoned = |result: &Result<_, _>| matches!(result, Err(CommitError::Poisoned(_)));
@@ -198,7 +198,7 @@ fn closing_finishes_what_waits_and_writes_a_checkpoint() {
     let begun = commits(&handle);
     disk.hold_writes(true);
     let threads = commit_from_many(&handle, queue, 8, 1);
-    wait_until(|| commits(&handle) == begun + 8);
+    wait_until(|| commits(&handle) >= begun + 8);
     let closing = thread::spawn(move || writer.close());
     disk.hold_writes(false);
     assert!(join(threads).iter().all(Result::is_ok));

@@ -94,7 +94,7 @@ pub struct Broker {
     stopping: bool,
     /// Operations of the commit that is open.
     ops: Vec<Op>,
-    /// Content in it, bytes.
+    /// About how many bytes it takes.
     ops_bytes: usize,
     last_seq: Seq,
     /// The last commit known to be on disk.

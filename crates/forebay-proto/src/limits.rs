@@ -39,6 +39,10 @@ pub struct Limits {
     pub max_session_expiry_secs: u32,
     /// Bytes of content after which a commit is handed over, even though more could join it.
     pub max_commit_bytes: usize,
+    /// Bytes that one message and its entries in all queues may take together, since they are one
+    /// commit; a publish that would pass it is refused with 0x97 (3.1.1: the connection ends), a
+    /// will is dropped. A QoS 2 message that had its PUBREC before goes out in several commits.
+    pub max_message_commit_bytes: usize,
 }
 
 impl Default for Limits {
@@ -58,6 +62,7 @@ impl Default for Limits {
             connect_timeout_secs: 10,
             max_session_expiry_secs: u32::MAX,
             max_commit_bytes: 1024 * 1024,
+            max_message_commit_bytes: 24 * 1024 * 1024,
         }
     }
 }

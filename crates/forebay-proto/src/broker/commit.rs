@@ -19,12 +19,22 @@ pub(super) enum Effect {
     Connected(SessionId, u64),
 }
 
+/// About what an entry takes in a commit, its note apart.
+pub(super) const ENTRY_BYTES: usize = 32;
+
 impl Broker {
     /// Adds an operation to the open commit.
     pub(super) fn op(&mut self, op: Op) {
-        if let Op::Content { bytes, .. } | Op::Put { value: bytes, .. } = &op {
-            self.ops_bytes += bytes.len();
-        }
+        self.ops_bytes += match &op {
+            Op::Content { bytes, .. } | Op::Put { value: bytes, .. } => bytes.len(),
+            Op::Append { note, .. } => ENTRY_BYTES + note.len(),
+            Op::OpenQueues { .. }
+            | Op::DropQueues { .. }
+            | Op::ContentOf { .. }
+            | Op::SetMark { .. }
+            | Op::Finish { .. }
+            | Op::Delete { .. } => ENTRY_BYTES,
+        };
         self.ops.push(op);
     }
 

@@ -4,7 +4,11 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::{
-    broker::{Broker, DropReason, Op, Stored, commit::Effect, persist},
+    broker::{
+        Broker, DropReason, Op, Stored,
+        commit::{ENTRY_BYTES, Effect},
+        persist,
+    },
     id::{ConnectionId, PacketId, Rowid, SessionId},
     message::Message,
     packet::{Packet, QoS, Version, encoded_len},
@@ -57,8 +61,25 @@ impl Broker {
                 state: Handshake::Queued,
             };
             let note = persist::note(&found.identifiers);
+            // Whoever released it had its PUBREC, so it is too late to refuse.
+            if let Some((it, rowid)) = stored
+                && self.ops_bytes > self.config.limits.max_message_commit_bytes
+            {
+                self.flush_commit();
+                content = Content::Of(it, rowid);
+            }
             self.deliver(found.session, message, mark, note, &mut content, now);
         }
+    }
+
+    /// About how large the commit of a message to all it reaches is.
+    pub(super) fn commit_bytes(&self, message: &Message, found: &[Match]) -> usize {
+        let encoded = message.encoded().len();
+        let retained = if message.retain() { encoded } else { 0 };
+        let entries = found
+            .iter()
+            .map(|it| ENTRY_BYTES + size_of::<u32>() * it.identifiers.len());
+        encoded + retained + entries.sum::<usize>()
     }
 
     /// Hands a retained message to one session.

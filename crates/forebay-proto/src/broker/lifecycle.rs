@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::{
-    broker::{Broker, Op, Table, commit::Effect, persist, state, timer::Timer},
+    broker::{Broker, DropReason, Op, Table, commit::Effect, persist, state, timer::Timer},
     id::{ConnectionId, SessionId},
     packet::{DecodeError, Disconnect, Version},
     reason::ReasonCode,
@@ -164,7 +164,12 @@ impl Broker {
             key,
         });
         let found = self.tree.matches(message.topic().as_str(), None);
-        self.route(Origin::Broker, &message, &found, None, now);
+        // Nobody is there to be refused.
+        if self.commit_bytes(&message, &found) > self.config.limits.max_message_commit_bytes {
+            self.stats.count_drop(DropReason::Full);
+        } else {
+            self.route(Origin::Broker, &message, &found, None, now);
+        }
     }
 
     /// Starts the clocks of what was restored. Sessions that had a connection lost it with the

@@ -213,6 +213,9 @@ impl Broker {
         {
             return Err(ReasonCode::QUOTA_EXCEEDED);
         }
+        if self.commit_bytes(message, found) > limits.max_message_commit_bytes {
+            return Err(ReasonCode::QUOTA_EXCEEDED);
+        }
         if message.qos() != QoS::AtMostOnce && self.a_queue_is_full(found) {
             return Err(ReasonCode::QUOTA_EXCEEDED);
         }

@@ -6,9 +6,9 @@ mod disk;
 
 use bytes::Bytes;
 use forebay_proto::{
-    Ack, Broker, Config, Connect, ConnectionId, DecodeError, Direction, Instant, Limits, Output,
-    Packet, PacketId, Peer, Properties, PropertiesBuilder, Property, Publish, QoS, ReasonCode,
-    Subscribe, SubscriptionOptions, Text, Version,
+    Ack, Broker, Config, Connect, ConnectionId, DecodeError, Direction, Instant, Limits, Op,
+    Output, Packet, PacketId, Peer, Properties, PropertiesBuilder, Property, Publish, QoS,
+    ReasonCode, Subscribe, SubscriptionOptions, Text, Version,
 };
 use std::collections::BTreeMap;
 
@@ -20,6 +20,8 @@ pub(crate) struct Bed {
     pub(crate) now: Instant,
     /// Whether the disk does everything as soon as it is handed over.
     pub(crate) auto_sync: bool,
+    /// The most entries that one commit appended.
+    pub(crate) most_entries: usize,
     config: Config,
     disk: Disk,
     received: BTreeMap<ConnectionId, Vec<Packet>>,
@@ -37,6 +39,7 @@ impl Bed {
             broker: Broker::new(config.clone()),
             now: Instant::from_millis(1_000_000),
             auto_sync: true,
+            most_entries: 0,
             config,
             disk: Disk::default(),
             received: BTreeMap::new(),
@@ -107,6 +110,8 @@ impl Bed {
                 }
                 Output::Commit { seq, ops } => {
                     assert_ne!(ops, [], "a commit holds something");
+                    let entries = ops.iter().filter(|op| matches!(op, Op::Append { .. }));
+                    self.most_entries = self.most_entries.max(entries.count());
                     self.disk.hand_over(Work::Commit(seq, ops));
                 }
                 Output::Resume {

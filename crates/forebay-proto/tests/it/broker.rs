@@ -3,6 +3,7 @@
 mod anything;
 mod bounds;
 mod durability;
+mod fan_out;
 mod lossy;
 mod redelivery;
 mod sessions;

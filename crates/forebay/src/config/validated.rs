@@ -222,7 +222,7 @@ macro_rules! limits {
 limits! {
     max_connections: u32, 1, u32::MAX;
     max_sessions: u32, 1, u32::MAX;
-    max_packet_size: u32, 128, 268_435_460;
+    max_packet_size: u32, 128, 8_388_608;
     receive_maximum: u16, 1, u16::MAX;
     max_inflight: u16, 1, u16::MAX;
     max_queued_messages: u64, 1, MOST;

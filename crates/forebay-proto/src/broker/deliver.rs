@@ -72,16 +72,6 @@ impl Broker {
         }
     }
 
-    /// About how large the commit of a message to all it reaches is.
-    pub(super) fn commit_bytes(&self, message: &Message, found: &[Match]) -> usize {
-        let encoded = message.encoded().len();
-        let retained = if message.retain() { encoded } else { 0 };
-        let entries = found
-            .iter()
-            .map(|it| ENTRY_BYTES + size_of::<u32>() * it.identifiers.len());
-        encoded + retained + entries.sum::<usize>()
-    }
-
     /// Hands a retained message to one session.
     pub(super) fn deliver_retained(
         &mut self,
@@ -364,6 +354,16 @@ impl Broker {
             it.qos != QoS::AtMostOnce && session.is_some_and(|it| it.out.pending() >= bound)
         })
     }
+}
+
+/// About how large the commit of a message to all it reaches is.
+pub(super) fn commit_bytes(message: &Message, found: &[Match]) -> usize {
+    let encoded = message.encoded().len();
+    let retained = if message.retain() { encoded } else { 0 };
+    let entries = found
+        .iter()
+        .map(|it| ENTRY_BYTES + size_of::<u32>() * it.identifiers.len());
+    encoded + retained + entries.sum::<usize>()
 }
 
 fn with_id(mut packet: Packet, id: PacketId) -> Packet {

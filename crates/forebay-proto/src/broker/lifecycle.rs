@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 
 use crate::{
-    broker::{Broker, DropReason, Op, Table, commit::Effect, persist, state, timer::Timer},
+    broker::{
+        Broker, DropReason, Op, Table, commit::Effect, deliver, persist, state, timer::Timer,
+    },
     id::{ConnectionId, SessionId},
     packet::{DecodeError, Disconnect, Version},
     reason::ReasonCode,
@@ -165,7 +167,7 @@ impl Broker {
         });
         let found = self.tree.matches(message.topic().as_str(), None);
         // Nobody is there to be refused.
-        if self.commit_bytes(&message, &found) > self.config.limits.max_message_commit_bytes {
+        if deliver::commit_bytes(&message, &found) > self.config.limits.max_message_commit_bytes {
             self.stats.count_drop(DropReason::Full);
         } else {
             self.route(Origin::Broker, &message, &found, None, now);

@@ -1,7 +1,7 @@
 //! A PUBLISH from a client: judged, stored, routed, answered.
 
 use crate::{
-    broker::{Broker, Op, commit::Effect, persist},
+    broker::{Broker, Op, commit::Effect, deliver, persist},
     id::{ConnectionId, PacketId, SessionId},
     message::{Message, Parts},
     packet::{Ack, Packet, Publish, QoS, Version},
@@ -213,7 +213,7 @@ impl Broker {
         {
             return Err(ReasonCode::QUOTA_EXCEEDED);
         }
-        if self.commit_bytes(message, found) > limits.max_message_commit_bytes {
+        if deliver::commit_bytes(message, found) > limits.max_message_commit_bytes {
             return Err(ReasonCode::QUOTA_EXCEEDED);
         }
         if message.qos() != QoS::AtMostOnce && self.a_queue_is_full(found) {

@@ -9,6 +9,8 @@ pub mod broker;
 pub mod client;
 mod clock;
 mod disk_thread;
+pub mod inspect;
+mod kept;
 mod metrics;
 mod net;
 

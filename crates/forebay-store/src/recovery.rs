@@ -181,6 +181,8 @@ fn read_all<D: Disk>(
     recovery: &mut Recovery,
     access: Access,
 ) -> Result<Vec<walk::Landed>, OpenError> {
+    // What a writer beside us had acknowledged when we first came to the end.
+    let mut acked = None;
     loop {
         while let Some(frame) = walk.next(files)? {
             recovery.frames += 1;
@@ -190,6 +192,9 @@ fn read_all<D: Disk>(
                 replay.phase = Phase::Damaged;
             }
         }
+        if acked.is_some_and(|acked| acked < walk.seq) && !replay.phase.is_in_checkpoint() {
+            return Ok(Vec::new());
+        }
         let landed = walk.landed(files)?;
         let (segment, offset) = missing_at(files, walk, &landed);
         let damage = |what| Damage {
@@ -198,14 +203,20 @@ fn read_all<D: Disk>(
             seq: walk.seq,
             what,
         };
-        if landed.iter().any(|landed| landed.header.acked >= walk.seq) {
+        let newest = landed.iter().map(|landed| landed.header.acked).max();
+        if newest.is_some_and(|newest| newest >= walk.seq) {
+            // A writer may have written it since it was looked for.
+            if access == Access::Read {
+                files.forget_window();
+                if walk.find_next(files)?.is_some() {
+                    acked = acked.or(newest);
+                    continue;
+                }
+            }
             recovery
                 .damage
                 .push(damage("an acknowledged frame does not check"));
-        } else if matches!(
-            replay.phase,
-            Phase::BeforeCheckpoint | Phase::InCheckpoint(_)
-        ) {
+        } else if replay.phase.is_in_checkpoint() {
             recovery.damage.push(damage("the checkpoint is not whole"));
         } else {
             return Ok(landed);

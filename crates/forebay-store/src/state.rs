@@ -174,6 +174,13 @@ pub(crate) enum Phase {
     Damaged,
 }
 
+impl Phase {
+    /// Whether the log must go on until its checkpoint has ended.
+    pub(crate) fn is_in_checkpoint(self) -> bool {
+        matches!(self, Self::BeforeCheckpoint | Self::InCheckpoint(_))
+    }
+}
+
 /// Applies the records of a log that is read again.
 #[derive(Debug)]
 pub(crate) struct Replay {

@@ -7,7 +7,11 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
+mod queue;
+
 use crate::{exit, logging};
+
+pub(crate) use queue::{Queue, QueueList, QueueShow, StoreAt};
 
 /// Durable MQTT in one binary: an acknowledgement means that it is on disk.
 #[derive(Debug, Parser)]
@@ -39,6 +43,9 @@ pub(crate) enum Command {
     /// Measure a broker: rate, latency, and whether anything was lost, doubled or reordered
     #[command(after_help = BENCH_HELP)]
     Bench(Bench),
+    /// Look into the queues of a store, whether a broker runs on it or not
+    #[command(after_help = queue::HELP, subcommand)]
+    Queue(Queue),
 }
 
 const BROKER_HELP: &str = "\

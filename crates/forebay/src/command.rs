@@ -5,6 +5,7 @@ mod broker;
 mod check;
 mod peer;
 mod publish;
+mod queue;
 mod subscribe;
 
 use std::{future::Future, path::Path};
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Sub(flags) => subscribe::run(&flags),
         Command::Check(flags) => check::run(&flags),
         Command::Bench(flags) => bench::run(&flags),
+        Command::Queue(command) => queue::run(&command),
     }
 }
 

@@ -8,10 +8,12 @@ use std::{fmt, process::ExitCode};
 /// Why a run ended without success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The peer refused something, or a check found a fault.
+    /// The peer refused something, there is no such queue, or a check found a fault.
     Refused = 1,
     /// The arguments don't make sense together; clap answers the same for those it can't parse.
     Usage = 2,
+    /// Part of what was asked for can't be read; the rest was given.
+    Partial = 3,
     /// Damaged data, or data of a newer format.
     Data = 65,
     /// An address in use, or a peer that can't be reached or went away.
@@ -30,8 +32,10 @@ pub(crate) enum Exit {
 pub(crate) const HELP: &str = "\
 Exit codes:
    0  done
-   1  the peer refused something, or messages were lost, doubled or out of order
+   1  the peer refused something, messages were lost, doubled or out of order, or there is no
+      such queue
    2  wrong usage
+   3  part of what was asked for can't be read; the rest was given
   65  damaged data, or data of a newer format
   69  address in use, or the peer can't be reached or went away
   70  a fault in the program, or a limit of the system such as open files

@@ -10,6 +10,7 @@ mod config;
 mod exit;
 mod logging;
 mod output;
+mod time;
 
 use std::process::ExitCode;
 

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use forebay_proto::{
-    ClientId, Direction, Handshake, Instant, Mark, Message, Op, Origin, Outcome, PacketId, QoS,
-    QueueState, Resumed, Rowid, SessionId, Stored,
+    ClientId, Direction, Handshake, Instant, Mark, Message, Op, Origin, PacketId, QoS, QueueState,
+    Resumed, Rowid, SessionId, Stored,
 };
 use forebay_store::{
     self as store, Batch, CommitError, Disk, List, LoadError, Place, QueueId, Store, TableId,
@@ -18,6 +18,7 @@ use forebay_store::{
 use thiserror::Error;
 
 use super::flag;
+use crate::kept;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -187,7 +188,7 @@ impl Queues {
                     outcome,
                 } => {
                     let queue = self.pair(*session)?.queue(*direction);
-                    batch.finish(queue, rowid.0, reason(*outcome));
+                    batch.finish(queue, rowid.0, kept::outcome(*outcome));
                 }
                 Op::Put { table, key, value } => {
                     batch.put(TableId(*table as u8), key.clone(), value.clone());
@@ -305,11 +306,7 @@ fn report(session: SessionId, error: &LoadError) {
 
 /// The name of a session's queue.
 fn name(client_id: &ClientId, direction: Direction) -> Bytes {
-    let suffix: &[u8] = match direction {
-        Direction::In => b"-IN",
-        Direction::Out => b"-OUT",
-    };
-    [client_id.as_str().as_bytes(), suffix].concat().into()
+    kept::queue_name(client_id.as_str().as_bytes(), direction).into()
 }
 
 fn find<D: Disk>(store: &mut Store<D>, name: &Bytes) -> Result<QueueId, CommitError> {
@@ -324,20 +321,6 @@ fn find<D: Disk>(store: &mut Store<D>, name: &Bytes) -> Result<QueueId, CommitEr
 /// A packet identifier as the store has it: 0 for none.
 fn number(packet_id: Option<PacketId>) -> u16 {
     packet_id.map_or(0, PacketId::get)
-}
-
-/// An outcome as the store records it. The reasons of a drop are numbered here.
-fn reason(outcome: Outcome) -> store::Outcome {
-    match outcome {
-        Outcome::Acked => store::Outcome::ACKED,
-        Outcome::Expired => store::Outcome::EXPIRED,
-        Outcome::Refused => store::Outcome::dropped(1),
-        Outcome::TooLarge => store::Outcome::dropped(2),
-        Outcome::QueueFull => store::Outcome::dropped(3),
-        Outcome::Unreadable => store::Outcome::dropped(4),
-        // One that this release has no number for.
-        _ => store::Outcome::dropped(0),
-    }
 }
 
 fn read<D: Disk>(store: &mut Store<D>, queue: QueueId, rowids: Vec<store::Rowid>) -> Vec<Stored> {

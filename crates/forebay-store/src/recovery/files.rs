@@ -372,6 +372,11 @@ impl<D: Disk> Files<D> {
         Ok(self.window.get(at..at + len))
     }
 
+    /// What is read next is read from the disk, which may have changed.
+    pub(super) fn forget_window(&mut self) {
+        self.window_at = None;
+    }
+
     /// The header at a place, if one is there, with its checksum.
     pub(super) fn frame_header(
         &mut self,

@@ -60,23 +60,12 @@ impl Walk {
         }
     }
 
-    /// The next frame, here or at the begin of the next segment.
+    /// Goes over the next frame.
     pub(super) fn next<'a, D: Disk>(
         &mut self,
         files: &'a mut Files<D>,
     ) -> Result<Option<Frame<'a>>, OpenError> {
-        let mut at = (self.segment, self.offset);
-        let mut found = self.check(files, at)?;
-        let next = self.segment + 1;
-        if found.is_none()
-            && files
-                .segment(next)
-                .is_some_and(|found| found.header.is_some())
-        {
-            at = (next, files.alignment(next));
-            found = self.check(files, at)?;
-        }
-        let Some((header, checksum)) = found else {
+        let Some((at, header, checksum)) = self.find_next(files)? else {
             return Ok(None);
         };
         let padded = header.padded_len(files.alignment(at.0));
@@ -101,6 +90,25 @@ impl Walk {
             prev: header.prev,
             body,
         }))
+    }
+
+    /// Where the next frame is, here or at the begin of the next segment, and its header.
+    pub(super) fn find_next<D: Disk>(
+        &self,
+        files: &mut Files<D>,
+    ) -> Result<Option<((u32, u32), FrameHeader, u32)>, OpenError> {
+        let mut at = (self.segment, self.offset);
+        let mut found = self.check(files, at)?;
+        let next = self.segment + 1;
+        if found.is_none()
+            && files
+                .segment(next)
+                .is_some_and(|found| found.header.is_some())
+        {
+            at = (next, files.alignment(next));
+            found = self.check(files, at)?;
+        }
+        Ok(found.map(|(header, checksum)| (at, header, checksum)))
     }
 
     /// The header at a place, if it begins the frame that comes next and all of that is there.

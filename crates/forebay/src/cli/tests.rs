@@ -54,7 +54,7 @@ fn the_help_lists_every_exit_code() {
         .get_after_help()
         .map(ToString::to_string)
         .unwrap_or_default();
-    for code in ["0", "1", "2", "65", "69", "70", "74", "75", "78"] {
+    for code in ["0", "1", "2", "3", "65", "69", "70", "74", "75", "78"] {
         assert!(
             help.lines()
                 .any(|line| line.trim_start().starts_with(&format!("{code}  ")))

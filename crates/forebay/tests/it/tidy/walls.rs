@@ -36,13 +36,14 @@ const RESERVED: [(&str, &[&str]); 8] = [
 ];
 
 /// The roles of `forebay-node` and what is part of them. The rest of it is shared.
-const ROLES: [(&str, &[&str]); 3] = [
+const ROLES: [(&str, &[&str]); 4] = [
     ("bench", &["bench"]),
     ("broker", &["broker", "disk_thread", "metrics"]),
     ("client", &["client"]),
+    ("inspect", &["inspect"]),
 ];
 /// What roles share.
-const SHARED: [&str; 2] = ["clock", "net"];
+const SHARED: [&str; 3] = ["clock", "kept", "net"];
 
 fn manifest(room: &str) -> toml::Table {
     toml(&format!("crates/{room}/Cargo.toml"))

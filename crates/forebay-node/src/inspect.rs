@@ -1,0 +1,19 @@
+//! Looking into a broker's store from outside, whether a broker runs on it or not.
+//!
+//! Owns what is shown of queues and messages, in plain rows. Takes no lock and changes nothing
+//! where it only looks; what a writer moves away meanwhile is looked for again, so that a busy
+//! store is never taken for a damaged one. Never decides how anything is printed. Times are
+//! nanoseconds since 1970.
+
+mod error;
+mod filter;
+mod look;
+mod messages;
+mod queues;
+mod row;
+
+pub use error::{Fault, InspectError};
+pub use filter::{Filter, state_names};
+pub use messages::messages;
+pub use queues::queues;
+pub use row::{Body, MessageRow, QueueRow};

@@ -1,0 +1,128 @@
+//! The flags of `queue` and its commands.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, Subcommand};
+
+use crate::time;
+
+pub(crate) const HELP: &str = "\
+Looking takes no lock and changes nothing; a broker may be at work on the store. What can't be
+read is told as PARTIAL on standard error, and with --json in a last line; the end is then 3.
+
+Examples:
+  forebay queue list --data-dir /var/lib/forebay
+  forebay queue show recorder-OUT
+
+A session has two queues: <client id>-OUT for what it is sent, <client id>-IN for what came from
+it with QoS 2 and is not released yet. Exit codes: forebay --help.";
+
+const LIST_HELP: &str = "\
+Inflight are the messages whose handshake has begun, queued those that wait for their turn; both
+are pending. Times are those of the oldest pending message. Control characters in a name are
+printed as \\xNN, and can be given so to the other commands.
+
+Examples:
+  forebay queue list
+  forebay queue list --data-dir /var/lib/forebay --json";
+
+const SHOW_HELP: &str = "\
+Prints a line a message: rowid, time, flag, what the flag says (QoS, R for retain, D for dup,
+direction, origin, state), packet identifier, why it was done with or the list that it is in,
+bytes of its content, topic. What is done with is there until its space is used again.
+
+Examples:
+  forebay queue show recorder-OUT
+  forebay queue show recorder-OUT --all --state wait_for_puback --since 2026-01-31T08:00:00Z
+  forebay queue show recorder-OUT --rowids 100..199 --contents --json";
+
+/// The commands of `queue`.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Queue {
+    /// Print every queue, a line each
+    #[command(after_help = LIST_HELP)]
+    List(QueueList),
+    /// Print the messages of a queue, a line each
+    #[command(after_help = SHOW_HELP)]
+    Show(QueueShow),
+}
+
+/// Which store.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StoreAt {
+    /// Where the broker keeps its data [default: broker.data_dir of the configuration]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The configuration file [default: ./forebay.toml if there is one]
+    #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// The flags of `queue list`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueList {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The flags of `queue show`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueShow {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// The queue, any characters; -- goes before one that looks like a flag
+    #[arg(value_name = "NAME")]
+    pub(crate) name: OsString,
+    /// Messages that are done with too, as far as they are still there
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only messages of this QoS
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub(crate) qos: Option<u8>,
+    /// Only messages in this state, as wait_for_puback or queued
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    pub(crate) state: Option<String>,
+    /// Only rowids from A to B, both included; either may be left out
+    #[arg(long, value_name = "A..B", value_parser = rowids)]
+    pub(crate) rowids: Option<(Option<u64>, Option<u64>)>,
+    /// Only messages that came then or later: RFC 3339, or seconds since 1970
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    pub(crate) since: Option<u64>,
+    /// Only messages that came then or earlier
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    pub(crate) until: Option<u64>,
+    /// Properties and payload too
+    #[arg(long)]
+    pub(crate) contents: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn state(text: &str) -> Result<String, String> {
+    let names = forebay_node::inspect::state_names();
+    if names.iter().any(|name| name == text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("there are {}", names.join(", ")))
+}
+
+fn rowids(text: &str) -> Result<(Option<u64>, Option<u64>), String> {
+    let number = |text: &str| match text {
+        "" => Ok(None),
+        text => text
+            .parse()
+            .map(Some)
+            .map_err(|_| format!("{text:?} is no rowid")),
+    };
+    match text.split_once("..") {
+        Some((from, to)) => Ok((number(from)?, number(to)?)),
+        None => number(text).map(|one| (one, one)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -26,16 +26,16 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "write it as 2026-01-31T08:00:00Z, or as seconds since 1970".to_owned())
 }
 
-/// A time as RFC 3339 in UTC, with as many digits of the second as it needs.
+/// A time as RFC 3339 in UTC: to the millisecond, or to the nanosecond where that says more.
 pub(crate) fn show(nanos: u64) -> String {
-    Timestamp::from_nanosecond(i128::from(nanos))
-        .map_or_else(|_| nanos.to_string(), |at| at.to_string())
-}
-
-/// A time to the millisecond, always as wide.
-pub(crate) fn show_millis(nanos: u64) -> String {
-    Timestamp::from_nanosecond(i128::from(nanos))
-        .map_or_else(|_| nanos.to_string(), |at| format!("{at:.3}"))
+    let Ok(at) = Timestamp::from_nanosecond(i128::from(nanos)) else {
+        return nanos.to_string();
+    };
+    if nanos.is_multiple_of(1_000_000) {
+        format!("{at:.3}")
+    } else {
+        format!("{at:.9}")
+    }
 }
 
 #[cfg(test)]

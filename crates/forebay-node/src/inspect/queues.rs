@@ -45,33 +45,23 @@ fn row(
         let Some(queue) = look.store.queue(name) else {
             return Ok(None);
         };
-        match read(look, queue, name) {
-            Ok(row) => {
-                faults.extend(look.lost(queue, name));
-                return Ok(row);
-            }
-            Err((row, fault)) if before.as_ref() == Some(&fault) => {
-                faults.push(fault);
-                faults.extend(look.lost(queue, name));
-                return Ok(row);
-            }
-            Err((_, fault)) => {
-                before = Some(fault);
-                look.refresh()?;
-            }
+        let Some((row, fault)) = read(look, queue, name) else {
+            return Ok(None);
+        };
+        // What could not be read may have been moved, or be done with meanwhile.
+        if fault.is_none() || fault == before {
+            faults.extend(fault);
+            faults.extend(look.lost(queue, name));
+            return Ok(Some(row));
         }
+        before = fault;
+        look.refresh()?;
     }
 }
 
-/// The row, and beside it the first message if that can't be read.
-fn read(
-    look: &mut Look,
-    queue: QueueId,
-    name: &[u8],
-) -> Result<Option<QueueRow>, (Option<QueueRow>, Fault)> {
-    let Some(info) = look.store.queue_info(queue) else {
-        return Ok(None);
-    };
+/// A queue, and what is wrong with its first message if that can't be read.
+fn read(look: &mut Look, queue: QueueId, name: &[u8]) -> Option<(QueueRow, Option<Fault>)> {
+    let info = look.store.queue_info(queue)?;
     let rowids = if info.pending == 0 {
         Vec::new()
     } else {
@@ -82,27 +72,23 @@ fn read(
         it.is_some_and(|it| it.flag.state() == State::Queued)
     };
     let queued = rowids.iter().filter(waits).count() as u64;
-    let mut row = QueueRow {
+    let first = rowids
+        .first()
+        .map(|&rowid| (rowid, look.store.content(queue, rowid)));
+    let (oldest, fault) = match first {
+        Some((_, Ok(content))) => (Some(content.time), None),
+        Some((rowid, Err(error))) => (None, Some(Fault::of_content(&error, name, rowid))),
+        None => (None, None),
+    };
+    let row = QueueRow {
         name: name.to_vec(),
         pending: info.pending,
         inflight: info.pending.saturating_sub(queued),
         queued,
         next_rowid: info.next_rowid,
         first_pending: info.first_pending,
-        oldest: None,
-        partial: look.has_lost(queue),
+        oldest,
+        partial: fault.is_some() || look.has_lost(queue),
     };
-    let Some(&first) = rowids.first() else {
-        return Ok(Some(row));
-    };
-    match look.store.content(queue, first) {
-        Ok(content) => {
-            row.oldest = Some(content.time);
-            Ok(Some(row))
-        }
-        Err(error) => {
-            row.partial = true;
-            Err((Some(row), Fault::of_content(&error, name, first)))
-        }
-    }
+    Some((row, fault))
 }

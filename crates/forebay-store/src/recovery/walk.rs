@@ -65,25 +65,25 @@ impl Walk {
         &mut self,
         files: &'a mut Files<D>,
     ) -> Result<Option<Frame<'a>>, OpenError> {
-        let Some((at, header, checksum)) = self.find_next(files)? else {
+        let Some((landed, checksum)) = self.find_next(files)? else {
             return Ok(None);
         };
-        let padded = header.padded_len(files.alignment(at.0));
-        let landed = Landed {
-            segment: at.0,
-            offset: at.1,
+        let Landed {
+            segment,
+            offset,
             header,
-        };
-        self.segment = at.0;
+        } = landed;
+        let padded = header.padded_len(files.alignment(segment));
+        self.segment = segment;
         // It lies inside the file, whose length fits.
-        self.offset = u32::try_from(u64::from(at.1) + padded).unwrap_or(u32::MAX);
+        self.offset = u32::try_from(u64::from(offset) + padded).unwrap_or(u32::MAX);
         self.seq = header.seq + 1;
         self.prev = Some(checksum);
         self.epoch = header.epoch;
         self.last = Some(landed);
-        let body_at = u64::from(at.1) + HEADER as u64;
+        let body_at = u64::from(offset) + HEADER as u64;
         let body = files
-            .bytes(at.0, body_at, header.body_len as usize)?
+            .bytes(segment, body_at, header.body_len as usize)?
             .unwrap_or_default();
         Ok(Some(Frame {
             at: landed,
@@ -92,11 +92,11 @@ impl Walk {
         }))
     }
 
-    /// Where the next frame is, here or at the begin of the next segment, and its header.
+    /// The next frame, here or at the begin of the next segment, and its checksum.
     pub(super) fn find_next<D: Disk>(
         &self,
         files: &mut Files<D>,
-    ) -> Result<Option<((u32, u32), FrameHeader, u32)>, OpenError> {
+    ) -> Result<Option<(Landed, u32)>, OpenError> {
         let mut at = (self.segment, self.offset);
         let mut found = self.check(files, at)?;
         let next = self.segment + 1;
@@ -108,7 +108,12 @@ impl Walk {
             at = (next, files.alignment(next));
             found = self.check(files, at)?;
         }
-        Ok(found.map(|(header, checksum)| (at, header, checksum)))
+        let landed = |header| Landed {
+            segment: at.0,
+            offset: at.1,
+            header,
+        };
+        Ok(found.map(|(header, checksum)| (landed(header), checksum)))
     }
 
     /// The header at a place, if it begins the frame that comes next and all of that is there.

@@ -4,7 +4,11 @@ mod list;
 mod show;
 mod text;
 
-use std::{ops::ControlFlow, path::PathBuf};
+use std::{
+    io::{self, Write},
+    ops::ControlFlow,
+    path::PathBuf,
+};
 
 use forebay_node::inspect::{Fault, InspectError};
 use serde_json::{Value, json};
@@ -62,31 +66,33 @@ fn failure(error: &InspectError) -> Failure {
 
 /// Writes lines until the reader of the pipe has gone.
 struct Lines {
-    out: std::io::BufWriter<std::io::StdoutLock<'static>>,
+    out: io::BufWriter<io::StdoutLock<'static>>,
+    /// What stands above the first line.
+    head: Option<&'static str>,
     failed: Option<Failure>,
 }
 
 impl Lines {
-    fn new() -> Self {
+    fn under(head: Option<&'static str>) -> Self {
         Self {
             out: output::buffered(),
+            head,
             failed: None,
         }
     }
 
     fn line(&mut self, text: &str) -> ControlFlow<()> {
-        use std::io::Write;
-        match writeln!(self.out, "{text}") {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
+        let head = self.head.take().into_iter();
+        for line in head.chain([text]) {
+            if let Err(error) = writeln!(self.out, "{line}") {
                 self.failed = Some(output::failed(&error));
-                ControlFlow::Break(())
+                return ControlFlow::Break(());
             }
         }
+        ControlFlow::Continue(())
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
-        use std::io::Write;
         let flushed = self.out.flush();
         match self.failed.take() {
             Some(failure) => Err(failure),
@@ -96,6 +102,9 @@ impl Lines {
 
     /// Ends the output, tells what could not be read, and makes the end of it.
     fn end(mut self, faults: &[Fault], as_json: bool) -> Result<(), Failure> {
+        if let Some(head) = self.head.take() {
+            let _ = self.line(head);
+        }
         self.flush()?;
         if faults.is_empty() {
             return Ok(());

@@ -25,6 +25,7 @@ mod malformed;
 mod publish;
 mod qos1;
 mod qos2;
+mod queue;
 mod resume;
 mod retain;
 mod subscribe;

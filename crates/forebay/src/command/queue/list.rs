@@ -13,21 +13,15 @@ use crate::{cli, exit::Failure, time};
 /// could.
 pub(super) fn run(flags: &cli::QueueList) -> Result<(), Failure> {
     let dir = super::directory(&flags.store)?;
-    let mut lines = Lines::new();
-    let mut head = (!flags.json).then_some(HEAD);
+    let mut lines = Lines::under((!flags.json).then_some(HEAD));
     let faults = inspect::queues(&dir, |row| {
         if flags.json {
-            return lines.line(&object(row).to_string());
+            lines.line(&object(row).to_string())
+        } else {
+            lines.line(&line(row))
         }
-        if let Some(head) = head.take() {
-            lines.line(head)?;
-        }
-        lines.line(&line(row))
     });
     let faults = faults.map_err(|error| super::failure(&error))?;
-    if let Some(head) = head {
-        let _ = lines.line(head);
-    }
     lines.end(&faults, flags.json)
 }
 
@@ -35,7 +29,7 @@ const HEAD: &str =
     "   PENDING   INFLIGHT     QUEUED       NEXT      FIRST  OLDEST                    NAME";
 
 fn line(row: &QueueRow) -> String {
-    let oldest = row.oldest.map_or_else(|| "-".to_owned(), time::show_millis);
+    let oldest = row.oldest.map_or_else(|| "-".to_owned(), time::show);
     format!(
         "{:>10} {:>10} {:>10} {:>10} {:>10}  {oldest:<24}  {}{}",
         row.pending,

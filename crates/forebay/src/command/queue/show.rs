@@ -21,13 +21,10 @@ pub(super) fn run(flags: &cli::QueueShow) -> Result<(), Failure> {
     filter.state.clone_from(&flags.state);
     filter.rowids = flags.rowids.unwrap_or_default();
     filter.times = (flags.since, flags.until);
-    let mut lines = Lines::new();
-    if !flags.json {
-        let _ = lines.line(HEAD);
-    }
+    let mut lines = Lines::under((!flags.json).then_some(HEAD));
     let faults = named(&dir, &flags.name, |dir, name| {
         inspect::messages(dir, name, &filter, |row| {
-            print(&mut lines, row, flags.contents, flags.json)
+            tell(&mut lines, row, flags.contents, flags.json)
         })
     })?;
     lines.end(&faults, flags.json)
@@ -58,7 +55,7 @@ pub(super) const HEAD: &str = "     ROWID  TIME                      FLAG    QOS
                                PACKET  LIST/OUTCOME           LEN  TOPIC";
 
 /// Prints a message.
-pub(super) fn print(
+pub(super) fn tell(
     lines: &mut Lines,
     row: &MessageRow,
     contents: bool,
@@ -71,7 +68,8 @@ pub(super) fn print(
     match &row.body {
         Some(body) if contents => {
             if !body.properties.is_empty() {
-                lines.line(&format!("            properties {}", hex(&body.properties)))?;
+                let properties = text::base64(&body.properties);
+                lines.line(&format!("            properties, base 64: {properties}"))?;
             }
             lines.line(&format!("            {}", text::escape(&body.payload)))
         }
@@ -79,12 +77,8 @@ pub(super) fn print(
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn line(row: &MessageRow) -> String {
-    let time = row.time.map_or_else(|| "-".to_owned(), time::show_millis);
+    let time = row.time.map_or_else(|| "-".to_owned(), time::show);
     let end = match (row.outcome, row.reason) {
         (Some(outcome), Some(reason)) => format!("{outcome}:{reason}"),
         (Some(outcome), None) => outcome.to_owned(),
@@ -121,7 +115,7 @@ fn line(row: &MessageRow) -> String {
     }
     if let Some(at) = row.body.as_ref().and_then(|body| body.expires_at) {
         line.push_str("  expires ");
-        line.push_str(&time::show_millis(at));
+        line.push_str(&time::show(at));
     }
     line
 }

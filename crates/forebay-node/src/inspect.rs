@@ -5,15 +5,23 @@
 //! store is never taken for a damaged one. Never decides how anything is printed. Times are
 //! nanoseconds since 1970.
 
+mod check;
 mod error;
+mod export;
 mod filter;
+mod follow;
+mod import;
 mod look;
 mod messages;
 mod queues;
 mod row;
 
+pub use check::{Checked, check};
 pub use error::{Fault, InspectError};
+pub use export::export;
 pub use filter::{Filter, state_names};
+pub use follow::Follow;
+pub use import::{Import, ImportError, ImportRow, Imported, Rejected};
 pub use messages::messages;
 pub use queues::queues;
 pub use row::{Body, MessageRow, QueueRow};

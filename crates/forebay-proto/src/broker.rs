@@ -47,6 +47,7 @@ use stats::DropReason;
 use timer::Timers;
 
 pub use output::{Op, Output, QueueState, Resumed, Stored, Table};
+pub use persist::{message_properties, session_row};
 pub use restore::RestoreError;
 pub use stats::Stats;
 

@@ -24,7 +24,7 @@ mod topic;
 
 pub use broker::{
     Anonymous, Broker, Config, Op, Output, Peer, QueueState, RestoreError, Resumed, Stats, Stored,
-    Table,
+    Table, message_properties, session_row,
 };
 pub use client::{
     Client, ClientConfig, ClientEvent, ClientOutput, Connected, Ending, PeerLimits, PublishError,

@@ -57,7 +57,7 @@ pub use queue::Content;
 pub use recovery::Recovery;
 pub use store::{
     BackupInfo, Committed, Copied, Inspected, Inspection, Loaded, MessageInfo, QueueInfo, Restored,
-    Stats, Store,
+    Stats, Store, Verified,
 };
 pub use types::{List, Outcome, OutcomeKind, Place, QueueId, Rowid, Seq, TableId, now_ns};
 pub use writer::{Handle, Writer};

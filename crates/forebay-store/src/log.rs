@@ -33,6 +33,9 @@ mod read;
 mod recent;
 mod room;
 mod scan;
+mod verify;
+
+pub(crate) use verify::Chain;
 
 /// Tags of writes that are not frames.
 const ZEROING: u64 = u64::MAX;

@@ -24,12 +24,14 @@ mod compact;
 mod copy;
 mod inspect;
 mod lists;
+mod verify;
 
 pub use backups::{BackupInfo, Restored};
 pub use commit::Committed;
 pub use copy::Copied;
 pub use inspect::{Inspected, Inspection};
 pub use lists::{Loaded, MessageInfo};
+pub use verify::Verified;
 
 use checkpoint::Checkpointer;
 use compact::Compactor;

@@ -11,7 +11,9 @@ mod queue;
 
 use crate::{exit, logging};
 
-pub(crate) use queue::{Queue, QueueList, QueueShow, StoreAt};
+pub(crate) use queue::{
+    Queue, QueueCheck, QueueExport, QueueFollow, QueueImport, QueueList, QueueShow, StoreAt,
+};
 
 /// Durable MQTT in one binary: an acknowledgement means that it is on disk.
 #[derive(Debug, Parser)]

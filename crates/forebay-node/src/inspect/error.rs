@@ -151,6 +151,12 @@ impl Fault {
         it.in_queue(queue, (rowid, rowid))
     }
 
+    /// Whether this is about the same place.
+    pub(super) fn is_at(&self, other: &Self) -> bool {
+        (&self.file, self.offset, &self.queue, self.rowids)
+            == (&other.file, other.offset, &other.queue, other.rowids)
+    }
+
     pub(super) fn in_queue(self, queue: &[u8], rowids: (u64, u64)) -> Self {
         Self {
             queue: Some(queue.to_vec()),

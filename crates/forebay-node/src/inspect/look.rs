@@ -124,15 +124,20 @@ fn once(dir: &Path) -> Result<(Store<OsDisk>, Recovery), OpenError> {
         max_in_flight: 1,
         create: false,
     };
-    let disk = OsDisk::open(dir, how).map_err(|source| OpenError::Io {
-        file: "the directory".to_owned(),
-        doing: "opening",
-        source,
-    })?;
+    let disk = OsDisk::open(dir, how).map_err(disk_error)?;
     let options = Options {
         access: Access::Read,
         recent_max: 0,
         ..Options::default()
     };
     Store::open(disk, options)
+}
+
+/// The directory itself can't be opened.
+pub(super) fn disk_error(source: std::io::Error) -> OpenError {
+    OpenError::Io {
+        file: "the directory".to_owned(),
+        doing: "opening",
+        source,
+    }
 }

@@ -5,6 +5,7 @@ use std::{ops::ControlFlow, path::Path};
 use forebay_store::{Content, ContentError, Inspected, QueueId};
 
 use super::{
+    check::check,
     error::{Fault, InspectError},
     filter::Filter,
     look::Look,
@@ -24,7 +25,17 @@ pub fn messages(
 ) -> Result<Vec<Fault>, InspectError> {
     let mut look = Look::open(dir)?;
     look.queue(name)?;
-    messages_of(&mut look, name, filter, &mut each).map(|(faults, _)| faults)
+    let (mut faults, flow) = messages_of(&mut look, name, filter, &mut each)?;
+    if filter.all && flow.is_continue() {
+        // What is done with is in the log alone: it is whole where all of that is.
+        let of_log = check(dir, |_, _| ())?.faults.into_iter();
+        for fault in of_log.filter(|fault| fault.queue.is_none()) {
+            if !faults.iter().any(|known| known.is_at(&fault)) {
+                faults.push(fault);
+            }
+        }
+    }
+    Ok(faults)
 }
 
 /// As [`messages`], on a store that was looked into already, and whether `each` broke.
@@ -82,8 +93,10 @@ pub(super) fn messages_of(
 }
 
 /// A message of a queue at one moment.
-enum Found {
+pub(super) enum Found {
+    /// Not done with; its rowid.
     Pending(u64),
+    /// As the log has it.
     Any(Box<Inspected>),
 }
 
@@ -104,7 +117,7 @@ fn find(look: &mut Look, queue: QueueId, filter: &Filter, from: u64) -> (Vec<Fou
 }
 
 /// What the queue says of a message, and its content; `None` where it is gone.
-fn read<'a>(
+pub(super) fn read<'a>(
     look: &mut Look,
     queue: QueueId,
     name: &'a [u8],

@@ -86,6 +86,10 @@ pub struct MessageRow {
 pub struct Body {
     /// Topic Name.
     pub topic: String,
+    /// QoS as published.
+    pub qos: u8,
+    /// RETAIN as published.
+    pub retain: bool,
     /// When it loses its meaning, nanoseconds since 1970.
     pub expires_at: Option<u64>,
     /// Its properties as they are sent.
@@ -159,6 +163,8 @@ impl Body {
         let expires_at = message.expires_at();
         Self {
             topic: message.topic().as_str().to_owned(),
+            qos: message.qos() as u8,
+            retain: message.retain(),
             expires_at: expires_at.map(|at| at.as_millis().saturating_mul(1_000_000)),
             properties: message.properties().to_bytes(),
             payload: message.payload(),

@@ -11,7 +11,7 @@ use crate::{
     id::{ClientId, PacketId},
     message::{Message, Parts},
     packet::{Publish, QoS, RetainHandling, SubscriptionOptions, WillMessage},
-    property::{Properties, PropertiesBuilder, Property, PropertyId},
+    property::{Place, Properties, PropertiesBuilder, Property, PropertyId},
     session::Mark,
     subscription::Subscription,
     text::Text,
@@ -22,14 +22,17 @@ const VERSION: u8 = 1;
 /// In the place of a time: the client is connected.
 const CONNECTED: u64 = u64::MAX;
 
-/// `version, expiry u32, disconnected at u64`.
 pub(super) fn encode_session(session: &Session) -> Bytes {
-    let since = session
-        .disconnected_at
-        .map_or(CONNECTED, Instant::as_millis);
+    session_row(session.expiry_secs, session.disconnected_at)
+}
+
+/// The row of a session in [`Table::Sessions`](crate::Table): how many seconds it lives without a
+/// connection, and since when it has none. `version, expiry u32, disconnected at u64`.
+pub fn session_row(expiry_secs: u32, disconnected_at: Option<Instant>) -> Bytes {
+    let since = disconnected_at.map_or(CONNECTED, Instant::as_millis);
     let mut row = Vec::with_capacity(13);
     row.push(VERSION);
-    row.extend(session.expiry_secs.to_be_bytes());
+    row.extend(expiry_secs.to_be_bytes());
     row.extend(since.to_be_bytes());
     Bytes::from(row)
 }
@@ -172,6 +175,13 @@ pub(super) fn travelling(properties: &Properties) -> Properties {
         )
     });
     kept.build()
+}
+
+/// The properties of a message out of a block as a PUBLISH has it; `None` where no PUBLISH may
+/// have it. What does not travel with a message is left out.
+pub fn message_properties(block: Bytes) -> Option<Properties> {
+    let (properties, _) = Properties::checked(block, Place::Publish).ok()?;
+    Some(travelling(&properties))
 }
 
 /// The PUBLISH that carries `message`; `note` is there for a client of MQTT 5.

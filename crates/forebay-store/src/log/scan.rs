@@ -12,10 +12,10 @@ use crate::{
 /// Bytes read at once.
 const WINDOW: u64 = 1 << 20;
 /// Frames begin at multiples of this or more.
-const STEP: u64 = 512;
+pub(super) const STEP: u64 = 512;
 
 /// A part of a segment, read last.
-struct Window {
+pub(super) struct Window {
     file: FileName,
     len: u64,
     from: u64,
@@ -23,8 +23,22 @@ struct Window {
 }
 
 impl Window {
+    pub(super) fn new(file: FileName, len: u64, alignment: u32) -> Self {
+        Self {
+            file,
+            len,
+            from: 0,
+            buf: AlignedBuf::with_capacity(0, alignment as usize),
+        }
+    }
+
     /// The bytes at a place, or `None` if the segment ends before.
-    fn get<D: Disk>(&mut self, disk: &mut D, at: u64, len: u64) -> io::Result<Option<&[u8]>> {
+    pub(super) fn get<D: Disk>(
+        &mut self,
+        disk: &mut D,
+        at: u64,
+        len: u64,
+    ) -> io::Result<Option<&[u8]>> {
         let alignment = disk.alignment() as u64;
         let end = at.saturating_add(len);
         if end > self.len / alignment * alignment {
@@ -72,12 +86,7 @@ impl<D: Disk> Log<D> {
         } else {
             file_len
         };
-        let mut window = Window {
-            file,
-            len,
-            from: 0,
-            buf: AlignedBuf::with_capacity(0, self.alignment as usize),
-        };
+        let mut window = Window::new(file, len, self.alignment);
         let mut at = STEP;
         while let Some(bytes) = window.get(&mut self.disk, at, HEADER as u64)? {
             let header = FrameHeader::decode(bytes, &self.store);

@@ -1,6 +1,6 @@
 //! The flags of `queue` and its commands.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
 
@@ -13,6 +13,7 @@ read is told as PARTIAL on standard error, and with --json in a last line; the e
 Examples:
   forebay queue list --data-dir /var/lib/forebay
   forebay queue show recorder-OUT
+  forebay queue check --data-dir /var/lib/forebay
 
 A session has two queues: <client id>-OUT for what it is sent, <client id>-IN for what came from
 it with QoS 2 and is not released yet. Exit codes: forebay --help.";
@@ -36,6 +37,42 @@ Examples:
   forebay queue show recorder-OUT --all --state wait_for_puback --since 2026-01-31T08:00:00Z
   forebay queue show recorder-OUT --rowids 100..199 --contents --json";
 
+const FOLLOW_HELP: &str = "\
+Prints what is pending, and then a line whenever a message comes, its state changes, or it is done
+with, as `queue show` does. Several changes between two looks are one line. Ends with Ctrl-C.
+
+Examples:
+  forebay queue follow recorder-OUT
+  forebay queue follow recorder-OUT --every 0.2 --json";
+
+const CHECK_HELP: &str = "\
+Reads every file to its end, compares every checksum, and reads the content of every pending
+message. Each fault is a line with file and offset. Ends with 0 if all is as it was written, 65 if
+not. Progress goes to standard error.
+
+Examples:
+  forebay queue check
+  forebay queue check --data-dir /var/lib/forebay --json";
+
+const EXPORT_HELP: &str = "\
+Writes what is pending, a JSON object a line, properties and payload in base 64, for `queue
+import`. Messages that are done with, sessions and subscriptions are no part of it. Messages that
+can't be read are told on standard error and left out; the end is then 3.
+
+Examples:
+  forebay queue export recorder-OUT > recorder.jsonl
+  forebay queue export --all --to pending.jsonl";
+
+const IMPORT_HELP: &str = "\
+Puts every message of a file that `queue export` wrote behind those that its queue has, pending.
+No broker may run on the store. The whole file is looked at first; where a line is wrong nothing is
+written. A queue without a session gets one, which keeps its messages until its client comes; what
+it was subscribed to, the client says anew. Importing a file twice delivers its messages twice.
+
+Examples:
+  forebay queue import pending.jsonl --data-dir /var/lib/forebay
+  forebay queue import recorder.jsonl --queue other-OUT";
+
 /// The commands of `queue`.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Queue {
@@ -45,6 +82,18 @@ pub(crate) enum Queue {
     /// Print the messages of a queue, a line each
     #[command(after_help = SHOW_HELP)]
     Show(QueueShow),
+    /// Print the messages of a queue as they come, change and go
+    #[command(after_help = FOLLOW_HELP)]
+    Follow(QueueFollow),
+    /// Verify every checksum of a store, and that every pending message can be read
+    #[command(after_help = CHECK_HELP)]
+    Check(QueueCheck),
+    /// Write what is pending as JSON
+    #[command(after_help = EXPORT_HELP)]
+    Export(QueueExport),
+    /// Put exported messages into the queues of a store that no broker runs on
+    #[command(after_help = IMPORT_HELP)]
+    Import(QueueImport),
 }
 
 /// Which store.
@@ -100,6 +149,79 @@ pub(crate) struct QueueShow {
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The flags of `queue follow`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueFollow {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// The queue, any characters; -- goes before one that looks like a flag
+    #[arg(value_name = "NAME")]
+    pub(crate) name: OsString,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    pub(crate) every: Duration,
+    /// Only messages of this QoS
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub(crate) qos: Option<u8>,
+    /// Only messages that are in this state, or were when they were done with
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    pub(crate) state: Option<String>,
+    /// Properties and payload too
+    #[arg(long)]
+    pub(crate) contents: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The flags of `queue check`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueCheck {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// One JSON object a line: the faults, then the sums
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The flags of `queue export`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueExport {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// The queue, any characters; -- goes before one that looks like a flag
+    #[arg(value_name = "NAME", required_unless_present = "all")]
+    pub(crate) name: Option<OsString>,
+    /// Every queue
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) all: bool,
+    /// Where to write, on disk before the end; a file that is there is left alone [default:
+    /// standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: Option<PathBuf>,
+}
+
+/// The flags of `queue import`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueImport {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// What to import
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The queue to put all of it into [default: the queue that each message came from]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) queue: Option<OsString>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    seconds
+        .filter(|seconds| (0.01..=86_400.0).contains(seconds))
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "a number from 0.01 to 86400".to_owned())
 }
 
 fn state(text: &str) -> Result<String, String> {

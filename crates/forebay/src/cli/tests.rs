@@ -11,10 +11,21 @@ fn the_command_line_holds_together() {
     Cli::command().debug_assert();
 }
 
-#[test]
-fn every_command_shows_an_example_in_its_help() {
+/// Every command with the words that it is called by, those of `queue` too.
+fn commands() -> Vec<(String, clap::Command)> {
+    let mut commands = Vec::new();
     for command in Cli::command().get_subcommands() {
         let name = command.get_name();
+        commands.push((name.to_owned(), command.clone()));
+        let below = command.get_subcommands();
+        commands.extend(below.map(|it| (format!("{name} {}", it.get_name()), it.clone())));
+    }
+    commands
+}
+
+#[test]
+fn every_command_shows_an_example_in_its_help() {
+    for (name, command) in commands() {
         let help = command
             .get_after_help()
             .map(ToString::to_string)
@@ -29,7 +40,7 @@ fn every_command_shows_an_example_in_its_help() {
 
 #[test]
 fn every_example_in_the_help_parses() {
-    for command in Cli::command().get_subcommands() {
+    for (_, command) in commands() {
         let help = command
             .get_after_help()
             .map(ToString::to_string)
@@ -40,6 +51,7 @@ fn every_example_in_the_help_parses() {
             let line = line
                 .split("   ")
                 .next()
+                .and_then(|line| line.split(" > ").next())
                 .unwrap_or_default()
                 .replace('\'', "");
             let parsed = parse(&format!("forebay {line}"));

@@ -1,10 +1,15 @@
 //! `forebay queue`: what is in the queues of a store.
 
+mod check;
+mod export;
+mod follow;
+mod import;
 mod list;
 mod show;
 mod text;
 
 use std::{
+    ffi::OsStr,
     io::{self, Write},
     ops::ControlFlow,
     path::PathBuf,
@@ -28,6 +33,10 @@ pub(crate) fn run(command: &cli::Queue) -> Result<(), Failure> {
     match command {
         cli::Queue::List(flags) => list::run(flags),
         cli::Queue::Show(flags) => show::run(flags),
+        cli::Queue::Follow(flags) => follow::run(flags),
+        cli::Queue::Check(flags) => check::run(flags),
+        cli::Queue::Export(flags) => export::run(flags),
+        cli::Queue::Import(flags) => import::run(flags),
     }
 }
 
@@ -64,9 +73,27 @@ fn failure(error: &InspectError) -> Failure {
     Failure::new(exit, format_args!("{}\n{cure}", chain(error)))
 }
 
+/// Does it with the queue that is meant by what was typed.
+fn named<T>(
+    typed: &OsStr,
+    mut with: impl FnMut(&[u8]) -> Result<T, InspectError>,
+) -> Result<T, Failure> {
+    let mut first = None;
+    // An error speaks of the name as it was typed.
+    for name in &text::names(typed) {
+        match with(name) {
+            Err(error @ InspectError::NoQueue { .. }) => {
+                first.get_or_insert_with(|| failure(&error));
+            }
+            result => return result.map_err(|error| failure(&error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| Failure::new(Exit::Internal, "a name that stands for none")))
+}
+
 /// Writes lines until the reader of the pipe has gone.
 struct Lines {
-    out: io::BufWriter<io::StdoutLock<'static>>,
+    out: Box<dyn Write>,
     /// What stands above the first line.
     head: Option<&'static str>,
     failed: Option<Failure>,
@@ -75,8 +102,16 @@ struct Lines {
 impl Lines {
     fn under(head: Option<&'static str>) -> Self {
         Self {
-            out: output::buffered(),
+            out: Box::new(output::buffered()),
             head,
+            failed: None,
+        }
+    }
+
+    fn to(file: std::fs::File) -> Self {
+        Self {
+            out: Box::new(io::BufWriter::new(file)),
+            head: None,
             failed: None,
         }
     }
@@ -105,19 +140,24 @@ impl Lines {
         if let Some(head) = self.head.take() {
             let _ = self.line(head);
         }
-        self.flush()?;
+        self.partial(faults, as_json)?;
         if faults.is_empty() {
             return Ok(());
         }
-        if as_json {
+        Err(Failure::told(Exit::Partial))
+    }
+
+    /// Tells what could not be read.
+    fn partial(&mut self, faults: &[Fault], as_json: bool) -> Result<(), Failure> {
+        if as_json && !faults.is_empty() {
             let faults: Vec<Value> = faults.iter().map(fault_json).collect();
             let _ = self.line(&json!({"partial": true, "faults": faults}).to_string());
-            self.flush()?;
         }
+        self.flush()?;
         for fault in faults {
             eprintln!("PARTIAL: {}", fault_text(fault));
         }
-        Err(Failure::told(Exit::Partial))
+        Ok(())
     }
 }
 

@@ -1,5 +1,8 @@
 //! `forebay queue` on the store of a broker that runs, and of one that was killed.
 
+mod carry;
+mod check;
+mod follow;
 mod look;
 
 use std::{
@@ -16,6 +19,25 @@ use crate::harness::{
     Broker, Client, Version,
     wire::{connect, durable},
 };
+
+/// Where some bytes are in the files of a store.
+#[track_caller]
+fn find(dir: &Path, needle: &str) -> (PathBuf, usize) {
+    for (path, (_, bytes)) in everything(dir) {
+        let mut parts = bytes.windows(needle.len());
+        if let Some(at) = parts.position(|part| part == needle.as_bytes()) {
+            return (path, at);
+        }
+    }
+    panic!("no file holds {needle}");
+}
+
+/// Changes one bit.
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).expect("a file");
+    bytes[at] ^= 0x20;
+    fs::write(path, bytes).expect("a file");
+}
 
 /// What a command of `forebay queue` gave.
 struct Ran {

@@ -1,8 +1,8 @@
 //! `forebay queue show`: the messages of a queue.
 
-use std::{ffi::OsStr, ops::ControlFlow, path::Path};
+use std::ops::ControlFlow;
 
-use forebay_node::inspect::{self, Fault, Filter, InspectError, MessageRow};
+use forebay_node::inspect::{self, Filter, MessageRow};
 use serde_json::{Map, Value};
 
 use super::{Lines, text};
@@ -22,33 +22,12 @@ pub(super) fn run(flags: &cli::QueueShow) -> Result<(), Failure> {
     filter.rowids = flags.rowids.unwrap_or_default();
     filter.times = (flags.since, flags.until);
     let mut lines = Lines::under((!flags.json).then_some(HEAD));
-    let faults = named(&dir, &flags.name, |dir, name| {
-        inspect::messages(dir, name, &filter, |row| {
+    let faults = super::named(&flags.name, |name| {
+        inspect::messages(&dir, name, &filter, |row| {
             tell(&mut lines, row, flags.contents, flags.json)
         })
     })?;
     lines.end(&faults, flags.json)
-}
-
-/// Does it with the queue that is meant by what was typed.
-pub(super) fn named(
-    dir: &Path,
-    typed: &OsStr,
-    mut with: impl FnMut(&Path, &[u8]) -> Result<Vec<Fault>, InspectError>,
-) -> Result<Vec<Fault>, Failure> {
-    let mut first_error = None;
-    for name in text::names(typed) {
-        match with(dir, &name) {
-            Err(error @ InspectError::NoQueue { .. }) => {
-                first_error.get_or_insert(error);
-            }
-            result => return result.map_err(|error| super::failure(&error)),
-        }
-    }
-    match first_error {
-        Some(error) => Err(super::failure(&error)),
-        None => Ok(Vec::new()),
-    }
 }
 
 pub(super) const HEAD: &str = "     ROWID  TIME                      FLAG    QOS RD DIR ORIGIN STATE            \

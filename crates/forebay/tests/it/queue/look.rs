@@ -247,7 +247,7 @@ fn a_look_changes_no_byte_and_no_time_of_the_store() {
 }
 
 /// Publishes and acknowledges until told to stop, so that messages come and go.
-fn load(address: SocketAddr, done: &AtomicBool) -> u64 {
+pub(super) fn load(address: SocketAddr, done: &AtomicBool) -> u64 {
     let (mut client, _) = Client::connect(address, &durable(Version::V5, "c"));
     let (mut publisher, _) = Client::connect(address, &connect(Version::V5, "load"));
     let text = "x".repeat(2000);
@@ -268,7 +268,7 @@ fn load(address: SocketAddr, done: &AtomicBool) -> u64 {
 }
 
 /// Ends a load, also where a test fails beside it.
-struct EndOf<'a>(&'a AtomicBool);
+pub(super) struct EndOf<'a>(pub(super) &'a AtomicBool);
 
 impl Drop for EndOf<'_> {
     fn drop(&mut self) {

@@ -1,0 +1,67 @@
+//! `forebay queue check`: whether everything in a store can be read.
+
+use std::time::{Duration, Instant};
+
+use forebay_node::inspect;
+use serde_json::json;
+
+use super::Lines;
+use crate::{
+    cli,
+    exit::{Exit, Failure},
+};
+
+/// Between two words of progress, and before the first.
+const PACE: Duration = Duration::from_secs(1);
+
+/// Prints every fault, and what was read.
+///
+/// # Errors
+/// [`Exit::Data`] where there is a fault; others where the store can't be opened.
+pub(super) fn run(flags: &cli::QueueCheck) -> Result<(), Failure> {
+    let dir = super::directory(&flags.store)?;
+    let mut last = Instant::now();
+    let progress = |done: u64, all: u64| {
+        if last.elapsed() >= PACE {
+            last = Instant::now();
+            let percent = done.min(all) * 100 / all.max(1);
+            eprintln!("checked {percent} %");
+        }
+    };
+    let checked = inspect::check(&dir, progress).map_err(|error| super::failure(&error))?;
+    let mut lines = Lines::under(None);
+    for fault in &checked.faults {
+        let _ = if flags.json {
+            lines.line(&super::fault_json(fault).to_string())
+        } else {
+            lines.line(&super::fault_text(fault))
+        };
+    }
+    let faults = checked.faults.len();
+    let _ = if flags.json {
+        let sums = json!({
+            "ok": faults == 0,
+            "faults": faults,
+            "frames": checked.frames,
+            "bytes": checked.bytes,
+            "queues": checked.queues,
+            "pending": checked.messages,
+        });
+        lines.line(&sums.to_string())
+    } else {
+        lines.line(&format!(
+            "{}: {faults} faults; read {} frames in {} bytes, and {} pending messages of {} queues",
+            if faults == 0 { "good" } else { "DAMAGED" },
+            checked.frames,
+            checked.bytes,
+            checked.messages,
+            checked.queues,
+        ))
+    };
+    lines.flush()?;
+    if faults == 0 {
+        return Ok(());
+    }
+    let cure = "nothing was changed; keep a copy of the directory before anything is tried";
+    Err(Failure::new(Exit::Data, cure))
+}

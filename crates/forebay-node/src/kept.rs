@@ -33,6 +33,7 @@ pub(crate) fn outcome(outcome: Outcome) -> store::Outcome {
         Outcome::TooLarge => store::Outcome::dropped(2),
         Outcome::QueueFull => store::Outcome::dropped(3),
         Outcome::Unreadable => store::Outcome::dropped(4),
+        Outcome::Denied => store::Outcome::dropped(5),
         // One that this release has no number for.
         _ => store::Outcome::dropped(0),
     }
@@ -45,6 +46,7 @@ pub(crate) fn outcome_name(outcome: store::Outcome) -> (&'static str, Option<&'s
         2 => "too_large",
         3 => "queue_full",
         4 => "unreadable",
+        5 => "denied",
         _ => "unknown",
     };
     match outcome.kind() {

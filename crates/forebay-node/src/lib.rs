@@ -18,6 +18,6 @@ mod net;
 pub use metrics::document as metrics_document;
 
 /// What a broker is told.
-pub use forebay_proto::{Anonymous, Limits};
+pub use forebay_proto::{Access, Anonymous, Limits};
 /// How its store writes.
 pub use forebay_store::Driver;

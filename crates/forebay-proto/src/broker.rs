@@ -14,15 +14,19 @@ use alloc::{
 };
 
 use crate::{
+    access::{Access, Anonymous},
     id::{ClientId, ConnectionId, Seq, SessionId},
     limits::Limits,
     packet::{Disconnect, Packet, Version},
     reason::ReasonCode,
     subscription::SubscriptionTree,
+    text::Text,
     time::Instant,
 };
 
+mod access;
 mod acknowledge;
+mod authenticate;
 mod commit;
 mod connect;
 mod connection;
@@ -46,37 +50,33 @@ use state::Session;
 use stats::DropReason;
 use timer::Timers;
 
-pub use output::{Op, Output, QueueState, Resumed, Stored, Table};
+pub use authenticate::Login;
+pub use output::{Op, Output, Password, QueueState, Resumed, Stored, Table};
 pub use persist::{message_properties, session_row};
 pub use restore::RestoreError;
-pub use stats::Stats;
+pub use stats::{Denied, Stats};
 
-/// From where clients may come without a user name that is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Anonymous {
-    /// Only from this host.
-    #[default]
-    Loopback,
-    /// From anywhere.
-    Anywhere,
-}
-
-/// What the machine is told once.
+/// What the machine is told at its start.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The bounds.
     pub limits: Limits,
-    /// Who may come without a user name.
-    pub anonymous: Anonymous,
+    /// Who may come in, and do what.
+    pub access: Access,
     /// A number no earlier run had, for the client identifiers that the broker assigns.
     pub instance: u64,
 }
 
 /// Who is at the other end of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peer {
     /// Whether it is on this host.
     pub loopback: bool,
+    /// Who may come without a user name through this listener, where it has a rule of its own.
+    pub anonymous: Option<Anonymous>,
+    /// The user that was made sure of below MQTT, by a certificate. What the CONNECT says is not
+    /// asked for then.
+    pub user: Option<Text>,
 }
 
 /// The broker machine. See the [module](self).
@@ -154,7 +154,7 @@ impl Broker {
         match (peer.phase, packet) {
             (Phase::Opening, Packet::Connect(connect)) => self.connect(connection, &connect, now),
             (Phase::Opening, _) => self.close(connection, ReasonCode::PROTOCOL_ERROR, now),
-            (Phase::Connecting(_), packet) => {
+            (Phase::Checking | Phase::Connecting(_), packet) => {
                 if !peer.keep_early(packet, self.config.limits.max_early_bytes) {
                     self.close(connection, ReasonCode::RECEIVE_MAXIMUM_EXCEEDED, now);
                 }

@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+mod access;
 mod broker;
 mod client;
 mod id;
@@ -22,9 +23,10 @@ mod text;
 mod time;
 mod topic;
 
+pub use access::{Access, Acl, AclError, AclFault, Anonymous, RefusedPublish, Who};
 pub use broker::{
-    Anonymous, Broker, Config, Op, Output, Peer, QueueState, RestoreError, Resumed, Stats, Stored,
-    Table, message_properties, session_row,
+    Broker, Config, Denied, Login, Op, Output, Password, Peer, QueueState, RestoreError, Resumed,
+    Stats, Stored, Table, message_properties, session_row,
 };
 pub use client::{
     Client, ClientConfig, ClientEvent, ClientOutput, Connected, Ending, PeerLimits, PublishError,

@@ -66,3 +66,9 @@ impl Default for Limits {
         }
     }
 }
+
+/// Rules of an access control list for one user, and patterns of it; a list with more is refused.
+/// Each message looks at as many at most.
+pub(crate) const ACL_RULES_MAX: usize = 1_000;
+/// Rules of an access control list in all; a list with more is refused.
+pub(crate) const ACL_RULES_TOTAL_MAX: usize = 1_000_000;

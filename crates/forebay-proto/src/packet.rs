@@ -116,8 +116,9 @@ pub enum Packet {
     Auth(Auth),
 }
 
-/// CONNECT: a client asks for a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// CONNECT: a client asks for a session. Its `Debug` hides the password and the properties, which
+/// may hold authentication data.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Connect {
     /// The version the client speaks.
     pub version: Version,

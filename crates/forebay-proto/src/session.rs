@@ -72,4 +72,6 @@ pub enum Outcome {
     QueueFull,
     /// Its content could not be read.
     Unreadable,
+    /// Its receiver may not read it.
+    Denied,
 }

@@ -36,6 +36,7 @@ pub(super) fn open<D: Disk>(
         Table::Subscriptions,
         Table::Retained,
         Table::Wills,
+        Table::Users,
     ] {
         for (key, value) in store.scan(TableId(table as u8)) {
             match machine.restore_row(table, key, value) {

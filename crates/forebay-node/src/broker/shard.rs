@@ -126,6 +126,7 @@ impl Shard {
         let now = self.clock.now();
         let from = From {
             loopback: address.ip().to_canonical().is_loopback(),
+            ..From::default()
         };
         self.machine.handle_open(peer.id, from, now);
         self.touch();

@@ -20,4 +20,5 @@ fn an_outcome_is_called_what_it_was() {
     assert_eq!(named(Outcome::TooLarge), ("dropped", Some("too_large")));
     assert_eq!(named(Outcome::QueueFull), ("dropped", Some("queue_full")));
     assert_eq!(named(Outcome::Unreadable), ("dropped", Some("unreadable")));
+    assert_eq!(named(Outcome::Denied), ("dropped", Some("denied")));
 }

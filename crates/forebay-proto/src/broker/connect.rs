@@ -1,17 +1,14 @@
 //! From CONNECT to CONNACK.
 //!
 //! ```text
-//! Opening ─ CONNECT ─▶ Connecting ─ queues open, session durable ─▶ Live
+//! Opening ─ CONNECT, name known ─▶ Connecting ─ queues open, session durable ─▶ Live
 //!        └ refused ─▶ CONNACK with a reason, closed
 //! ```
 
 use alloc::{boxed::Box, format, vec::Vec};
 
 use crate::{
-    broker::{
-        Anonymous, Broker, Op, Output, Phase, Resumed, Session, Table, commit::Effect, persist,
-        state,
-    },
+    broker::{Broker, Op, Output, Phase, Resumed, Session, Table, commit::Effect, persist, state},
     id::{ClientId, ConnectionId, SessionId},
     packet::{ConnAck, Connect, Packet, Version},
     property::{Properties, PropertiesBuilder, Property},
@@ -26,10 +23,21 @@ impl Broker {
             peer.version = connect.version;
             peer.max_packet_size = connect.properties.maximum_packet_size().unwrap_or(u32::MAX);
         }
-        if let Err(reason) = self.admit(connection, connect) {
+        if let Err(reason) = self.admit(connect) {
             self.refuse_connect(connection, connect.version, reason, now);
             return;
         }
+        self.authenticate(connection, connect, now);
+    }
+
+    /// Ties a connection whose user was made sure of to its session.
+    pub(super) fn enter(
+        &mut self,
+        connection: ConnectionId,
+        connect: &Connect,
+        user: Option<Text>,
+        now: Instant,
+    ) {
         let (client_id, assigned) = self.name_client(&connect.client_id);
         if let Some(&existing) = self.clients.get(&client_id) {
             self.take_over(existing, connect.clean_start, now);
@@ -43,6 +51,7 @@ impl Broker {
         // A will of the old session may have been published, and the session have ended with it.
         let present = self.clients.get(&client_id).copied();
         let session = present.unwrap_or_else(|| self.new_session(&client_id));
+        self.set_user(session, user);
         self.attach(session, connection, connect, assigned, present.is_some());
         let Some(it) = self.sessions.get(&session) else {
             return;
@@ -148,17 +157,10 @@ impl Broker {
         self.transmit_or_close(connection, Packet::ConnAck(*connack), now)
     }
 
-    fn admit(&self, connection: ConnectionId, connect: &Connect) -> Result<(), ReasonCode> {
+    fn admit(&self, connect: &Connect) -> Result<(), ReasonCode> {
         let limits = &self.config.limits;
-        let peer = self
-            .connections
-            .get(&connection)
-            .ok_or(ReasonCode::UNSPECIFIED_ERROR)?;
         if self.connections.len() > limits.max_connections as usize {
             return Err(ReasonCode::QUOTA_EXCEEDED);
-        }
-        if self.config.anonymous == Anonymous::Loopback && !peer.peer.loopback {
-            return Err(ReasonCode::NOT_AUTHORIZED);
         }
         if connect.properties.authentication_method().is_some() {
             return Err(ReasonCode::BAD_AUTHENTICATION_METHOD);

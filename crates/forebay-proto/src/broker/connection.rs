@@ -1,11 +1,11 @@
 //! A network connection as the machine sees it.
 
-use alloc::collections::VecDeque;
+use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
     broker::Peer,
     id::{Seq, SessionId},
-    packet::{Packet, Version, encoded_len},
+    packet::{Connect, Packet, Version, encoded_len},
     time::Instant,
 };
 
@@ -14,6 +14,8 @@ use crate::{
 pub(super) enum Phase {
     /// No CONNECT yet.
     Opening,
+    /// CONNECT taken, whose name and password are being checked.
+    Checking,
     /// CONNECT taken, CONNACK owed.
     Connecting(SessionId),
     /// CONNACK sent.
@@ -37,6 +39,8 @@ pub(super) struct Connection {
     pub(super) unacknowledged: u32,
     /// The commit that holds all that its packets decided.
     pub(super) decided: Seq,
+    /// The CONNECT whose name and password are being checked.
+    pub(super) connect: Option<Box<Connect>>,
     /// Packets that came before the CONNACK was sent.
     early: VecDeque<Packet>,
     early_bytes: u32,
@@ -54,6 +58,7 @@ impl Connection {
             max_packet_size: u32::MAX,
             unacknowledged: 0,
             decided: Seq(0),
+            connect: None,
             early: VecDeque::new(),
             early_bytes: 0,
         }
@@ -62,7 +67,7 @@ impl Connection {
     /// The session, once a CONNECT was taken.
     pub(super) const fn session(&self) -> Option<SessionId> {
         match self.phase {
-            Phase::Opening => None,
+            Phase::Opening | Phase::Checking => None,
             Phase::Connecting(session) | Phase::Live(session) => Some(session),
         }
     }

@@ -252,7 +252,12 @@ impl Broker {
             self.stats.count_drop(DropReason::Unreadable);
             return;
         };
-        match self.packet(connection, message, stored.mark, None, &stored.note, now) {
+        let packet = if self.may_receive(session, message.topic().as_str()) {
+            self.packet(connection, message, stored.mark, None, &stored.note, now)
+        } else {
+            Err(DropReason::Denied)
+        };
+        match packet {
             Ok(packet) => {
                 let Some(it) = self.sessions.get_mut(&session) else {
                     return;
@@ -271,12 +276,7 @@ impl Broker {
             Err(DropReason::Offline) => {}
             Err(drop) => {
                 self.stats.count_drop(drop);
-                let outcome = if drop == DropReason::TooLarge {
-                    Outcome::TooLarge
-                } else {
-                    Outcome::Expired
-                };
-                self.finish(session, stored.rowid, outcome);
+                self.finish(session, stored.rowid, drop.outcome());
             }
         }
     }
@@ -331,7 +331,7 @@ impl Broker {
         match message {
             Some(message) => {
                 let stored = Some((session, rowid));
-                let found = self.tree.matches(message.topic().as_str(), Some(session));
+                let found = self.receivers(message.topic().as_str(), Some(session));
                 self.route(Origin::Client, message, &found, stored, now);
                 let outcome = Outcome::Acked;
                 self.op(Op::Finish {

@@ -142,6 +142,12 @@ impl Broker {
             table: Table::Sessions,
             key: it.client_id.to_bytes(),
         });
+        if it.user.is_some() {
+            self.op(Op::Delete {
+                table: Table::Users,
+                key: it.client_id.to_bytes(),
+            });
+        }
         self.op(Op::DropQueues { session });
     }
 
@@ -159,13 +165,18 @@ impl Broker {
             message,
             ..
         } = *will;
+        let allowed = self.may_publish(session, message.topic().as_str());
         let message = persist::with_expiry(&message, expiry_secs.map(|it| now.after_secs(it)));
-        self.stats.wills += 1;
         self.op(Op::Delete {
             table: Table::Wills,
             key,
         });
-        let found = self.tree.matches(message.topic().as_str(), None);
+        if !allowed {
+            self.stats.denied.will += 1;
+            return;
+        }
+        self.stats.wills += 1;
+        let found = self.receivers(message.topic().as_str(), None);
         // Nobody is there to be refused.
         if deliver::commit_bytes(&message, &found) > self.config.limits.max_message_commit_bytes {
             self.stats.count_drop(DropReason::Full);

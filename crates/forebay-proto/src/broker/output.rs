@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 use bytes::Bytes;
+use core::fmt;
 
 use crate::{
     id::{ClientId, ConnectionId, PacketId, Rowid, Seq, SessionId},
@@ -12,6 +13,7 @@ use crate::{
     packet::Packet,
     reason::ReasonCode,
     session::{Direction, Mark, Outcome},
+    text::Text,
     time::Instant,
 };
 
@@ -53,6 +55,16 @@ pub enum Output {
         /// The most OUT messages to load; those with a packet identifier are loaded all the same.
         window: u16,
     },
+    /// Find out whether a user has this password, and answer with
+    /// [`handle_authenticated`](super::Broker::handle_authenticated).
+    Authenticate {
+        /// Whose CONNECT waits for it.
+        connection: ConnectionId,
+        /// The user name, `None` where only a password was given.
+        user: Option<Text>,
+        /// The password.
+        password: Password,
+    },
     /// Load the next `count` queued messages of the OUT queue and answer with
     /// [`handle_promoted`](super::Broker::handle_promoted).
     Promote {
@@ -63,6 +75,22 @@ pub enum Output {
         /// How many.
         count: u16,
     },
+}
+
+/// A password as it came, which no text ever shows.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Password(pub Option<Bytes>);
+
+impl From<Option<Bytes>> for Password {
+    fn from(bytes: Option<Bytes>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(..)")
+    }
 }
 
 /// An operation on the store.
@@ -168,6 +196,8 @@ pub enum Table {
     Retained = 3,
     /// Client identifier → will.
     Wills = 4,
+    /// Client identifier → user name, where one was made sure of.
+    Users = 5,
 }
 
 /// A message as the store gives it back.

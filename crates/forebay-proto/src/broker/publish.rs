@@ -24,6 +24,10 @@ impl Broker {
             self.close(connection, reason, now);
             return;
         }
+        let stored = self.is_stored(session, publish);
+        if !stored && !self.may_publish(session, publish.topic.as_str()) {
+            return self.deny_publish(connection, publish, now);
+        }
         let message = Message::new(&Parts {
             topic: &publish.topic,
             qos: publish.qos,
@@ -35,7 +39,7 @@ impl Broker {
             properties: &persist::travelling(&publish.properties),
             payload: &publish.payload,
         });
-        let found = self.tree.matches(publish.topic.as_str(), Some(session));
+        let found = self.receivers(publish.topic.as_str(), Some(session));
         let verdict = self.judge(&message, &found);
         match (publish.qos, publish.packet_id) {
             (QoS::AtLeastOnce, Some(id)) => {
@@ -182,17 +186,19 @@ impl Broker {
         {
             return Err(ReasonCode::PROTOCOL_ERROR);
         }
-        let again = || {
-            let held = self.sessions.get(&session).zip(publish.packet_id);
-            held.is_some_and(|(it, id)| it.inbound.contains(id))
-        };
         let full = peer.unacknowledged >= u32::from(self.config.limits.receive_maximum);
         let counts = publish.qos != QoS::AtMostOnce && peer.version == Version::V5;
         // [MQTT-3.3.4-9]
-        if counts && full && !again() {
+        if counts && full && !self.is_stored(session, publish) {
             return Err(ReasonCode::RECEIVE_MAXIMUM_EXCEEDED);
         }
         Ok(())
+    }
+
+    /// Whether the message was taken before: it is only answered again.
+    fn is_stored(&self, session: SessionId, publish: &Publish) -> bool {
+        let held = self.sessions.get(&session).zip(publish.packet_id);
+        publish.qos == QoS::ExactlyOnce && held.is_some_and(|(it, id)| it.inbound.contains(id))
     }
 
     /// The verdict about one message, before anything of it is stored.
@@ -233,7 +239,7 @@ impl Broker {
         }
     }
 
-    fn count_unacknowledged(&mut self, connection: ConnectionId) {
+    pub(super) fn count_unacknowledged(&mut self, connection: ConnectionId) {
         if let Some(peer) = self.connections.get_mut(&connection) {
             peer.unacknowledged += 1;
         }

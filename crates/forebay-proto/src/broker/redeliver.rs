@@ -5,7 +5,7 @@ use crate::{
     id::{ConnectionId, SessionId},
     packet::{Ack, Packet, QoS},
     reason::ReasonCode,
-    session::{Mark, Outcome},
+    session::Mark,
     time::Instant,
 };
 
@@ -42,7 +42,12 @@ impl Broker {
                 ..stored.mark
             };
             // Delivery had begun: it goes on though the message expired. [MQTT-3.3.2-5]
-            match self.packet(connection, message, mark, Some(id), &stored.note, now) {
+            let packet = if self.may_receive(session, message.topic().as_str()) {
+                self.packet(connection, message, mark, Some(id), &stored.note, now)
+            } else {
+                Err(DropReason::Denied)
+            };
+            match packet {
                 Ok(packet) => self.after_commit(Effect::Transmit(connection, packet), now),
                 Err(DropReason::Offline) => return,
                 Err(drop) => {
@@ -54,7 +59,7 @@ impl Broker {
                         self.pubrec(connection, session, &received, now);
                     } else if let Some(it) = self.sessions.get_mut(&session) {
                         it.out.abandon(id);
-                        self.finish(session, stored.rowid, Outcome::TooLarge);
+                        self.finish(session, stored.rowid, drop.outcome());
                     }
                 }
             }

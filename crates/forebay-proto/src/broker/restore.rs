@@ -59,6 +59,11 @@ impl Broker {
                 it.filters.insert(filter.detach());
                 self.tree.insert(filter.as_str(), session, subscription);
             }
+            Table::Users => {
+                let client_id = ClientId::new(Text::new(key.clone()).ok_or(unreadable)?);
+                let user = Text::new(value.clone()).ok_or(unreadable)?;
+                self.stored_session(table, &client_id)?.1.user = Some(user.detach());
+            }
             Table::Retained => {
                 let encoded = Bytes::copy_from_slice(value);
                 self.retained

@@ -29,6 +29,8 @@ pub(super) struct Will {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) client_id: ClientId,
+    /// Whose it is: the user of its last connection.
+    pub(super) user: Option<Text>,
     pub(super) connection: Option<ConnectionId>,
     /// Rises with every connection, so that answers meant for an earlier one are known.
     pub(super) epoch: u64,
@@ -51,6 +53,7 @@ impl Session {
     pub(super) fn new(client_id: ClientId) -> Self {
         Self {
             client_id,
+            user: None,
             connection: None,
             epoch: 0,
             expiry_secs: 0,

@@ -1,6 +1,9 @@
 //! Figures of the machine, as values.
 
-use crate::packet::{Packet, QoS};
+use crate::{
+    packet::{Packet, QoS},
+    session::Outcome,
+};
 
 /// Why a message was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,6 +18,21 @@ pub(super) enum DropReason {
     Full,
     /// Its content could not be read; it stays in the store.
     Unreadable,
+    /// Its receiver may not read it.
+    Denied,
+}
+
+impl DropReason {
+    /// What a message that leaves its queue for this reason is kept as.
+    pub(super) const fn outcome(self) -> Outcome {
+        match self {
+            Self::Expired => Outcome::Expired,
+            Self::TooLarge => Outcome::TooLarge,
+            Self::Offline | Self::Full => Outcome::QueueFull,
+            Self::Unreadable => Outcome::Unreadable,
+            Self::Denied => Outcome::Denied,
+        }
+    }
 }
 
 /// Figures since the start; gauges are as of the call.
@@ -51,6 +69,23 @@ pub struct Stats {
     pub acks_ignored: u64,
     /// Wills published.
     pub wills: u64,
+    /// What was asked for and is not allowed.
+    pub denied: Denied,
+}
+
+/// What was asked for and is not allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Denied {
+    /// CONNECTs.
+    pub connect: u64,
+    /// Publishes.
+    pub publish: u64,
+    /// Filters of SUBSCRIBEs.
+    pub subscribe: u64,
+    /// Messages that a subscriber may not read, once for each.
+    pub delivery: u64,
+    /// Wills.
+    pub will: u64,
 }
 
 impl Stats {
@@ -61,6 +96,7 @@ impl Stats {
             DropReason::Offline => self.dropped_offline += 1,
             DropReason::Full => self.dropped_full += 1,
             DropReason::Unreadable => self.unreadable += 1,
+            DropReason::Denied => self.denied.delivery += 1,
         }
     }
 

@@ -74,6 +74,10 @@ impl Broker {
         if parsed.is_shared() {
             return Err(ReasonCode::SHARED_SUBSCRIPTIONS_NOT_SUPPORTED);
         }
+        if !self.may_subscribe(session, parsed.filter()) {
+            self.stats.denied.subscribe += 1;
+            return Err(ReasonCode::NOT_AUTHORIZED);
+        }
         let it = self
             .sessions
             .get_mut(&session)
@@ -113,6 +117,10 @@ impl Broker {
                     table: Table::Retained,
                     key: topic.to_bytes(),
                 });
+                continue;
+            }
+            if !self.may_receive(session, topic.as_str()) {
+                self.stats.denied.delivery += 1;
                 continue;
             }
             let Subscription {

@@ -8,7 +8,11 @@ use crate::{
 };
 use alloc::boxed::Box;
 
-const LOCAL: Peer = Peer { loopback: true };
+const LOCAL: Peer = Peer {
+    loopback: true,
+    anonymous: None,
+    user: None,
+};
 
 /// Plays a disk that does everything at once.
 fn drain(broker: &mut Broker, now: Instant) {
@@ -21,7 +25,7 @@ fn drain(broker: &mut Broker, now: Instant) {
             Output::Promote { session, epoch, .. } => {
                 broker.handle_promoted(session, epoch, Vec::new(), now);
             }
-            Output::Transmit { .. } | Output::Close { .. } => {}
+            Output::Transmit { .. } | Output::Close { .. } | Output::Authenticate { .. } => {}
         }
     }
 }

@@ -71,7 +71,9 @@ impl Broker {
         }
         peer.watched_until = None;
         match (peer.phase, peer.silent_until()) {
-            (Phase::Opening, _) => self.close(connection, ReasonCode::UNSPECIFIED_ERROR, now),
+            (Phase::Opening | Phase::Checking, _) => {
+                self.close(connection, ReasonCode::UNSPECIFIED_ERROR, now);
+            }
             (Phase::Connecting(_) | Phase::Live(_), Some(at)) if at <= now => {
                 self.close(connection, ReasonCode::KEEP_ALIVE_TIMEOUT, now);
             }

@@ -1,6 +1,7 @@
 //! CONNECT on the wire. Chapter 3.1.
 
 use alloc::{boxed::Box, vec::Vec};
+use core::fmt;
 
 use super::{
     Connect, Packet, QoS, Version, WillMessage,
@@ -204,5 +205,19 @@ impl Connect {
         if let Some(password) = &self.password {
             wire::put_binary(out, password);
         }
+    }
+}
+
+impl fmt::Debug for Connect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connect")
+            .field("version", &self.version)
+            .field("clean_start", &self.clean_start)
+            .field("keep_alive_secs", &self.keep_alive_secs)
+            .field("client_id", &self.client_id)
+            .field("will", &self.will)
+            .field("username", &self.username)
+            .field("password", &self.password.as_ref().map(|_| ".."))
+            .finish_non_exhaustive()
     }
 }

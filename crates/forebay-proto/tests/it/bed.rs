@@ -6,7 +6,7 @@ mod disk;
 
 use bytes::Bytes;
 use forebay_proto::{
-    Ack, Broker, Config, Connect, ConnectionId, DecodeError, Direction, Instant, Limits, Op,
+    Ack, Broker, Config, Connect, ConnectionId, DecodeError, Direction, Instant, Limits, Login, Op,
     Output, Packet, PacketId, Peer, Properties, PropertiesBuilder, Property, Publish, QoS,
     ReasonCode, Subscribe, SubscriptionOptions, Text, Version,
 };
@@ -20,6 +20,8 @@ pub(crate) struct Bed {
     pub(crate) now: Instant,
     /// Whether the disk does everything as soon as it is handed over.
     pub(crate) auto_sync: bool,
+    /// Whose name and password the machine wants to know about, the newest last.
+    pub(crate) asked: Vec<(ConnectionId, Option<String>, Option<Bytes>)>,
     /// The most entries that one commit appended.
     pub(crate) most_entries: usize,
     config: Config,
@@ -39,6 +41,7 @@ impl Bed {
             broker: Broker::new(config.clone()),
             now: Instant::from_millis(1_000_000),
             auto_sync: true,
+            asked: Vec::new(),
             most_entries: 0,
             config,
             disk: Disk::default(),
@@ -114,6 +117,14 @@ impl Bed {
                     self.most_entries = self.most_entries.max(entries.count());
                     self.disk.hand_over(Work::Commit(seq, ops));
                 }
+                Output::Authenticate {
+                    connection,
+                    user,
+                    password,
+                } => {
+                    let user = user.map(|user| user.as_str().to_owned());
+                    self.asked.push((connection, user, password.0));
+                }
                 Output::Resume {
                     session,
                     epoch,
@@ -159,7 +170,10 @@ impl Bed {
     }
 
     pub(crate) fn open(&mut self) -> ConnectionId {
-        self.open_from(Peer { loopback: true })
+        self.open_from(Peer {
+            loopback: true,
+            ..Peer::default()
+        })
     }
 
     pub(crate) fn open_from(&mut self, peer: Peer) -> ConnectionId {
@@ -175,6 +189,13 @@ impl Bed {
             self.broker.handle_packet(connection, packet, self.now);
             self.drain();
         }
+    }
+
+    /// Says what came of a name and a password.
+    pub(crate) fn login(&mut self, connection: ConnectionId, login: Login) {
+        self.broker
+            .handle_authenticated(connection, login, self.now);
+        self.drain();
     }
 
     /// The network between the two ends is cut.

@@ -1,5 +1,6 @@
 //! The broker machine on virtual time with a model of the disk.
 
+mod access;
 mod anything;
 mod bounds;
 mod durability;

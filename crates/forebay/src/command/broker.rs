@@ -35,7 +35,7 @@ pub(crate) fn run(flags: cli::Broker, up: bool) -> Result<(), Failure> {
     config.metrics = told.metrics.value;
     config.driver = driver(told.disk_driver.value);
     config.broker.limits = told.limits.values;
-    config.broker.anonymous = if told.allow_anonymous.value {
+    config.broker.access.anonymous = if told.allow_anonymous.value {
         Anonymous::Anywhere
     } else {
         Anonymous::Loopback

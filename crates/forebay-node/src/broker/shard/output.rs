@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use forebay_proto::{ConnectionId, Instant, Op, Output, Packet, QoS, encode};
+use forebay_proto::{ConnectionId, Instant, Login, Op, Output, Packet, QoS, encode};
 
 use super::{Shard, count};
 use crate::{
@@ -40,6 +40,12 @@ impl Shard {
             Output::Commit { seq, ops } => {
                 self.jobs_bytes += ops.iter().map(size).sum::<u64>();
                 self.jobs.push(Job::Commit { seq, ops });
+            }
+            Output::Authenticate { connection, .. } => {
+                // No user is known here.
+                let now = self.clock.now();
+                self.machine
+                    .handle_authenticated(connection, Login::Denied, now);
             }
             Output::Resume {
                 session,

@@ -5,7 +5,7 @@ mod event;
 mod peer;
 
 use bytes::BytesMut;
-use forebay_proto::{Anonymous, Config, ConnectionId, Limits, Version, encode};
+use forebay_proto::{Access, Config, ConnectionId, Limits, Version, encode};
 use proptest::{collection::vec, prelude::ProptestConfig, proptest, sample::Index};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +82,7 @@ impl World {
 fn run(events: Vec<Event>) {
     let mut bed = Bed::with(Config {
         limits: LIMITS(),
-        anonymous: Anonymous::Loopback,
+        access: Access::default(),
         instance: 7,
     });
     let mut world = World::default();

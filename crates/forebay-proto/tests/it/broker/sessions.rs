@@ -1,7 +1,7 @@
 //! Sessions, wills, retained messages and time.
 
 use forebay_proto::{
-    Anonymous, Config, Connect, Disconnect, Packet, Peer, PropertiesBuilder, Property, QoS,
+    Access, Anonymous, Config, Connect, Disconnect, Packet, Peer, PropertiesBuilder, Property, QoS,
     ReasonCode, Version, WillMessage,
 };
 
@@ -266,10 +266,13 @@ fn an_anonymous_client_from_elsewhere_is_refused_unless_all_are_allowed() {
         };
         for (anonymous, code) in [(Anonymous::Loopback, 0x87), (Anonymous::Anywhere, 0)] {
             let mut bed = Bed::with(Config {
-                anonymous,
+                access: Access {
+                    anonymous,
+                    ..Access::default()
+                },
                 ..Config::default()
             });
-            let connection = bed.open_from(Peer { loopback: false });
+            let connection = bed.open_from(Peer::default());
             bed.send(connection, Packet::Connect(Box::new(connect())));
             let answer = bed.take(connection);
             let [Packet::ConnAck(answer)] = answer.as_slice() else {

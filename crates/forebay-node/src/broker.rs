@@ -13,6 +13,7 @@ mod connection;
 mod error;
 mod flag;
 mod peer;
+mod reload;
 mod restore;
 mod run;
 mod shard;
@@ -20,5 +21,6 @@ mod translate;
 
 pub use config::{Config, Limits};
 pub use error::RunError;
+pub use reload::{Reload, Settings};
 pub use run::{Ready, Stop, run, run_on};
 pub(crate) use translate::{ApplyError, Queues};

@@ -4,6 +4,7 @@
 //! store of `forebay-store`; nothing else sees both. A driver decides when something happens,
 //! never what.
 
+pub mod auth;
 pub mod bench;
 pub mod broker;
 pub mod client;
@@ -18,6 +19,6 @@ mod net;
 pub use metrics::document as metrics_document;
 
 /// What a broker is told.
-pub use forebay_proto::{Access, Anonymous, Limits};
+pub use forebay_proto::{Access, Acl, Anonymous, Limits, RefusedPublish};
 /// How its store writes.
 pub use forebay_store::Driver;

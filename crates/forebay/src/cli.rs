@@ -7,10 +7,12 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
+mod passwd;
 mod queue;
 
 use crate::{exit, logging};
 
+pub(crate) use passwd::{Format, Passwd};
 pub(crate) use queue::{
     Queue, QueueCheck, QueueExport, QueueFollow, QueueImport, QueueList, QueueShow, StoreAt,
 };
@@ -45,6 +47,9 @@ pub(crate) enum Command {
     /// Measure a broker: rate, latency, and whether anything was lost, doubled or reordered
     #[command(after_help = BENCH_HELP)]
     Bench(Bench),
+    /// Set, add or remove the users of a password file
+    #[command(after_help = passwd::HELP)]
+    Passwd(Passwd),
     /// Look into the queues of a store, whether a broker runs on it or not
     #[command(after_help = queue::HELP, subcommand)]
     Queue(Queue),
@@ -57,6 +62,7 @@ Once every listener is up one line is printed on standard output, and nothing el
 Example:
   forebay broker --data-dir /var/lib/forebay --listen 127.0.0.1:1883
 
+SIGHUP reads users, access control and limits anew; where one is wrong nothing is changed.
 SIGINT and SIGTERM stop it after what was accepted is on disk. Exit codes: forebay --help.";
 
 const UP_HELP: &str = "\
@@ -133,9 +139,44 @@ pub(crate) struct Broker {
     /// Let anyone in from other machines, without a name
     #[arg(long)]
     pub(crate) allow_anonymous: bool,
+    /// Users and what is kept of their passwords; `forebay passwd` writes it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Who may publish and read what, in Mosquitto's format
+    #[arg(long, value_name = "FILE")]
+    pub(crate) acl_file: Option<PathBuf>,
     /// The fastest way to write synchronously that is tried [default: auto]
     #[arg(long, value_name = "DRIVER")]
     pub(crate) disk_driver: Option<DiskDriver>,
+}
+
+/// What a publish that is not allowed leads to below MQTT 5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RefusedPublish {
+    /// The end of its connection
+    #[default]
+    Close,
+    /// An acknowledgement, though it is dropped
+    Acknowledge,
+}
+
+impl RefusedPublish {
+    /// The name in files.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Close => "close",
+            Self::Acknowledge => "acknowledge",
+        }
+    }
+}
+
+impl From<RefusedPublish> for forebay_node::RefusedPublish {
+    fn from(refused: RefusedPublish) -> Self {
+        match refused {
+            RefusedPublish::Close => Self::Close,
+            RefusedPublish::Acknowledge => Self::Acknowledge,
+        }
+    }
 }
 
 /// How the store writes.

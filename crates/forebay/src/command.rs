@@ -3,6 +3,7 @@
 mod bench;
 mod broker;
 mod check;
+mod passwd;
 mod peer;
 mod publish;
 mod queue;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Sub(flags) => subscribe::run(&flags),
         Command::Check(flags) => check::run(&flags),
         Command::Bench(flags) => bench::run(&flags),
+        Command::Passwd(flags) => passwd::run(&flags),
         Command::Queue(command) => queue::run(&command),
     }
 }

@@ -3,6 +3,7 @@
 //! Owns reading the file. `raw` is what can be written, `validated` what is used, `problem` how
 //! a mistake is told.
 
+pub(crate) mod files;
 mod judge;
 mod problem;
 mod raw;

@@ -3,9 +3,12 @@
 //! Owns [`Config`] and [`Limits`], validated values only: where they come from is the binary's
 //! matter. Units: bytes, durations.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use forebay_store::{Driver, OsOptions};
+
+use super::reload::Reload;
+use crate::auth::Users;
 
 /// What a broker is started with.
 #[derive(Clone, Debug)]
@@ -21,6 +24,10 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// What the broker machine allows.
     pub broker: forebay_proto::Config,
+    /// Who may come with a name, where [`Access::users`](forebay_proto::Access) says so.
+    pub users: Arc<Users>,
+    /// What SIGHUP reads anew.
+    pub reload: Option<Reload>,
     /// How the store is kept.
     pub store: forebay_store::Options,
     /// What the driver allows.
@@ -36,6 +43,8 @@ impl Config {
             listen,
             metrics: None,
             broker: forebay_proto::Config::default(),
+            users: Arc::default(),
+            reload: None,
             store: forebay_store::Options::default(),
             limits: Limits::default(),
         }

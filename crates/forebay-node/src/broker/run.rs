@@ -19,10 +19,12 @@ use super::{
     config::Config,
     connection,
     error::RunError,
+    reload,
     restore::{self, Restored},
-    shard::Shard,
+    shard::{Gate, Shard},
 };
 use crate::{
+    auth::{Answers, LoginPool},
     clock::Clock,
     disk_thread::{DiskThread, Link},
     metrics::{self, Door},
@@ -90,10 +92,11 @@ pub fn run_on<D: Disk>(
     run_until(disk, config, false, on_ready)
 }
 
-/// SIGTERM and SIGINT, taken from the moment of [`Signals::take`] on.
+/// SIGTERM, SIGINT and SIGHUP, taken from the moment of [`Signals::take`] on.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Signal,
 }
 
 impl Signals {
@@ -101,16 +104,21 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
         })
     }
 
-    /// Turns the first of them into a stop.
-    async fn stop(mut self, stop: Stop) {
-        tokio::select! {
-            _ = self.terminate.recv() => tracing::info!("SIGTERM: stopping"),
-            _ = self.interrupt.recv() => tracing::info!("SIGINT: stopping"),
-        }
-        stop.stop();
+    /// Turns the first that ends a run into a stop, and every SIGHUP into a reload.
+    fn heed(self, stop: Stop, shard: Rc<RefCell<Shard>>, reload: Option<reload::Reload>) {
+        let (mut terminate, mut interrupt) = (self.terminate, self.interrupt);
+        spawn_local(async move {
+            tokio::select! {
+                _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
+                _ = interrupt.recv() => tracing::info!("SIGINT: stopping"),
+            }
+            stop.stop();
+        });
+        spawn_local(reload::reloading(shard, self.hangup, reload));
     }
 }
 
@@ -151,7 +159,12 @@ fn run_until<D: Disk>(
         .min(u64::from(config.store.segment_size / 8));
     let thread =
         DiskThread::start(store, queues, Arc::clone(&link), margin as usize).map_err(system)?;
-    let shard = Shard::new(machine, packet_bytes, clock, config.limits, link);
+    let (pool, answers) = LoginPool::start().map_err(system)?;
+    let gate = Gate {
+        users: Arc::clone(&config.users),
+        pool,
+    };
+    let shard = Shard::new(machine, packet_bytes, clock, config.limits, link, gate);
     let shard = Rc::new(RefCell::new(shard));
     shard.borrow_mut().start();
 
@@ -159,8 +172,9 @@ fn run_until<D: Disk>(
     let ended = local.block_on(&runtime, async {
         let turns = spawn_local(turns(Rc::clone(&shard)));
         if let Some(signals) = signals {
-            spawn_local(signals.stop(stop.clone()));
+            signals.heed(stop.clone(), Rc::clone(&shard), config.reload.clone());
         }
+        spawn_local(logins(Rc::clone(&shard), answers));
         let ready = sockets.ready(stop.clone());
         let accepting = sockets.serve(&shard);
         on_ready(&ready);
@@ -195,6 +209,13 @@ fn lost(ended: Result<Poisoned, JoinError>) -> RunError {
 async fn turns(shard: Rc<RefCell<Shard>>) -> Poisoned {
     let mut timer = std::pin::pin!(sleep_until(Instant::now()));
     poll_fn(|cx| shard.borrow_mut().poll_turn(timer.as_mut(), cx)).await
+}
+
+/// Hands what was found out about passwords to the machine.
+async fn logins(shard: Rc<RefCell<Shard>>, mut answers: Answers) {
+    while let Some((connection, login)) = answers.recv().await {
+        shard.borrow_mut().authenticated(connection, login);
+    }
 }
 
 /// Finishes what was received, then says goodbye.

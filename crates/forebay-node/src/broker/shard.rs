@@ -11,15 +11,17 @@ mod turn;
 use std::{net::SocketAddr, rc::Rc, sync::Arc, task::Waker};
 
 use bytes::BytesMut;
-use forebay_proto::{Broker, ConnectionId, Decoder, Instant, Packet, Peer as From, QoS};
+use forebay_proto::{Broker, ConnectionId, Decoder, Instant, Login, Packet, Peer as From, QoS};
 use tokio::sync::Notify;
 
 use super::{
     backlog::Backlog,
     config::Limits,
     peer::{End, Peer, Peers},
+    reload::Settings,
 };
 use crate::{
+    auth::{LoginPool, Users},
     clock::Clock,
     disk_thread::{Job, Link},
     metrics::Numbers,
@@ -29,6 +31,13 @@ use crate::{
 /// Outputs of the machine beyond which they are sorted before the turn, so that a wide fan-out
 /// doesn't gather in memory.
 const OUTPUTS: usize = 4096;
+
+/// Who may come with a name, and who finds that out.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    pub(crate) users: Arc<Users>,
+    pub(crate) pool: LoginPool,
+}
 
 /// The machine and everything it is connected to.
 #[derive(Debug)]
@@ -65,6 +74,8 @@ pub(crate) struct Shard {
     woken: bool,
     /// When its timer goes off.
     armed: Option<Instant>,
+    /// Who may come with a name, and who finds that out.
+    gate: Gate,
     /// Connection tasks that have not ended.
     tasks: usize,
     /// Whether nothing is accepted and read any more.
@@ -79,6 +90,7 @@ impl Shard {
         clock: Clock,
         limits: Limits,
         link: Arc<Link>,
+        gate: Gate,
     ) -> Self {
         Self {
             packet_bytes,
@@ -102,6 +114,7 @@ impl Shard {
             waker: None,
             woken: false,
             armed: None,
+            gate,
             tasks: 0,
             stopping: false,
         }
@@ -198,6 +211,21 @@ impl Shard {
             self.machine.handle_closed(peer.id, now);
             self.touch();
         }
+    }
+
+    /// A name and a password were looked at.
+    pub(crate) fn authenticated(&mut self, connection: ConnectionId, login: Login) {
+        let now = self.clock.now();
+        self.machine.handle_authenticated(connection, login, now);
+        self.touch();
+    }
+
+    /// Takes what a reload read.
+    pub(crate) fn reload(&mut self, settings: Settings) {
+        self.packet_bytes = settings.limits.max_packet_size;
+        self.gate.users = settings.users;
+        self.machine.handle_access(settings.access);
+        self.machine.handle_limits(settings.limits);
     }
 
     /// A connection's task has ended.

@@ -9,6 +9,8 @@ use super::Histogram;
 /// What a broker has counted since it started, and what it holds now.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
+    /// Logins refused because too many waited to be checked.
+    pub(crate) logins_busy: u64,
     /// Open connections.
     pub(crate) connections: u64,
     /// Connections accepted.

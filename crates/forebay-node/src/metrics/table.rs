@@ -76,6 +76,8 @@ static TABLE: &[Metric] = &[
         |n| Value::Counter(n.refused)),
     metric("forebay_broker_connections_stalled", "Connections closed because the peer did not read.",
         |n| Value::Counter(n.stalled)),
+    metric("forebay_broker_logins_busy", "Logins refused because too many waited to be checked.",
+        |n| Value::Counter(n.logins_busy)),
     metric("forebay_broker_sessions", "Sessions known, connected or not.",
         |n| Value::Gauge(n.machine.sessions)),
     metric("forebay_broker_subscriptions", "Subscriptions held.",

@@ -6,13 +6,13 @@ use std::{
 };
 
 use forebay_node::{
-    Anonymous, Driver,
-    broker::{Config, Ready, RunError, run as run_broker},
+    Driver,
+    broker::{Config, Ready, Reload, RunError, Settings, run as run_broker},
 };
 
 use crate::{
     cli::{self, DiskDriver},
-    config::{self, Flags},
+    config::{self, Flags, Problem},
     exit::{Exit, Failure, chain},
     logging, output,
 };
@@ -30,16 +30,16 @@ pub(crate) fn run(flags: cli::Broker, up: bool) -> Result<(), Failure> {
     if let Some(file) = file {
         tracing::info!(file = %file.display(), "configuration read");
     }
+    let files = config::files::read(&config.broker).map_err(|problems| wrong(&problems))?;
     let told = config.broker;
-    let mut config = Config::new(told.data_dir.value.clone(), vec![told.listen.value]);
+    let dir = told.data_dir.value.clone();
+    let mut config = Config::new(dir, vec![told.listen.value]);
     config.metrics = told.metrics.value;
     config.driver = driver(told.disk_driver.value);
     config.broker.limits = told.limits.values;
-    config.broker.access.anonymous = if told.allow_anonymous.value {
-        Anonymous::Anywhere
-    } else {
-        Anonymous::Loopback
-    };
+    config.broker.access = files.access;
+    config.users = files.users;
+    config.reload = Some(Reload::new(move || reload(&flags)));
     run_broker(&config, |ready| {
         let text = if up {
             welcome(ready, &config)
@@ -51,6 +51,29 @@ pub(crate) fn run(flags: cli::Broker, up: bool) -> Result<(), Failure> {
         }
     })
     .map_err(|error| Failure::new(exit(&error), told_why(&error)))
+}
+
+/// Reads the configuration again, all of it or nothing.
+fn reload(flags: &Flags) -> Result<Settings, Vec<String>> {
+    let loaded = config::load(flags.broker.source.config.as_deref(), flags);
+    let config = loaded.good().map_err(|failure| lines(&failure.message))?;
+    let files =
+        config::files::read(&config.broker).map_err(|problems| lines(&wrong(&problems).message))?;
+    Ok(Settings {
+        access: files.access,
+        users: files.users,
+        limits: config.broker.limits.values,
+        later: Vec::new(),
+    })
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+fn wrong(problems: &[Problem]) -> Failure {
+    let lines: Vec<_> = problems.iter().map(Problem::to_string).collect();
+    Failure::new(Exit::Config, lines.join("\n"))
 }
 
 /// `ready` and every address, on one line for scripts to wait for.

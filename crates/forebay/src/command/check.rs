@@ -28,7 +28,12 @@ pub(crate) fn run(flags: &cli::Check) -> Result<(), Failure> {
     if flags.reference {
         return output::line(config::markdown().trim_end());
     }
-    let loaded = config::load(flags.config.as_deref(), &Flags::default());
+    let mut loaded = config::load(flags.config.as_deref(), &Flags::default());
+    if let Some(config) = &loaded.config
+        && let Err(problems) = config::files::read(&config.broker)
+    {
+        loaded.problems.extend(problems);
+    }
     let lines = loaded
         .config
         .as_ref()

@@ -93,9 +93,21 @@ table! {
         /// Where to serve `/metrics` over HTTP. Nowhere if not set; `forebay up` uses
         /// `127.0.0.1:9464`.
         metrics: String, "address:port", "not served", "\"127.0.0.1:9464\"";
-        /// Whether clients of other machines may come in without a name. Where it is false
-        /// `listen` must be an address of the loopback.
+        /// Whether clients may come in without a name, from anywhere. Where it is false nobody
+        /// may where there is a `password_file`; without one those of this machine may, and
+        /// `listen` must be an address of the loopback. Read again at SIGHUP.
         allow_anonymous: bool, "true or false", "`false`", "false";
+        /// Users and what is kept of their passwords, in the format of Mosquitto's password file;
+        /// `forebay passwd` writes it. Who gives a name is then asked for the password, and nobody
+        /// comes in without one unless `allow_anonymous` is true. Read again at SIGHUP.
+        password_file: String, "path", "not set", "\"/etc/forebay/passwords\"";
+        /// Who may publish and read what, in the format of Mosquitto's access control list; see
+        /// `docs/access.md`. What it does not grant is denied. Read again at SIGHUP.
+        acl_file: String, "path", "not set", "\"/etc/forebay/acl\"";
+        /// What becomes of a QoS 1 or 2 message that its client may not publish below MQTT 5,
+        /// which has no answer for it: `close` ends the connection, `acknowledge` answers as if
+        /// it were taken and drops it. MQTT 5 clients get 0x87. Read again at SIGHUP.
+        refused_publish: String, "`close` or `acknowledge`", "`close`", "\"acknowledge\"";
         /// How to write synchronously: the first of `io_uring`, `pwritev2` and `fdatasync` that
         /// the kernel and the file system have, beginning with the one named, and the log says
         /// which. `auto` begins with the first.

@@ -9,12 +9,12 @@ use serde::Serialize;
 use toml::Spanned;
 
 use super::{
-    judge::{Judge, address, number, one_of},
+    judge::{Fault, Judge, address, number, one_of},
     problem::{Place, Problem},
     raw::{self, Raw},
 };
 use crate::{
-    cli::{self, DiskDriver},
+    cli::{self, DiskDriver, RefusedPublish},
     logging,
 };
 
@@ -74,6 +74,12 @@ pub(crate) struct Broker {
     pub(crate) metrics: Sourced<Option<SocketAddr>>,
     /// Whether other machines may come in without a name.
     pub(crate) allow_anonymous: Sourced<bool>,
+    /// Where its users are.
+    pub(crate) password_file: Sourced<Option<PathBuf>>,
+    /// Where its rules are.
+    pub(crate) acl_file: Sourced<Option<PathBuf>>,
+    /// What a refused publish leads to below MQTT 5.
+    pub(crate) refused_publish: Sourced<RefusedPublish>,
     /// How it writes.
     pub(crate) disk_driver: Sourced<DiskDriver>,
     /// What clients may take.
@@ -136,10 +142,7 @@ pub(crate) fn validate(
             typed.data_dir.clone().map(|dir| (dir, "--data-dir")),
             (table, "data_dir", &raw.broker.data_dir),
             PathBuf::from("./forebay-data"),
-            |text| match text.as_str() {
-                "" => Err(("is empty".to_owned(), "name a directory".to_owned())),
-                text => Ok(PathBuf::from(text)),
-            },
+            |text| path(text),
         ),
         listen: judge.pick(
             typed.listen.map(|address| (address, "--listen")),
@@ -158,6 +161,30 @@ pub(crate) fn validate(
             (table, "allow_anonymous", &raw.broker.allow_anonymous),
             false,
             |&value| Ok(value),
+        ),
+        password_file: judge.pick(
+            typed
+                .password_file
+                .clone()
+                .map(|path| (Some(path), "--password-file")),
+            (table, "password_file", &raw.broker.password_file),
+            None,
+            |text| path(text).map(Some),
+        ),
+        acl_file: judge.pick(
+            typed
+                .acl_file
+                .clone()
+                .map(|path| (Some(path), "--acl-file")),
+            (table, "acl_file", &raw.broker.acl_file),
+            None,
+            |text| path(text).map(Some),
+        ),
+        refused_publish: judge.pick(
+            None,
+            (table, "refused_publish", &raw.broker.refused_publish),
+            RefusedPublish::Close,
+            |text| one_of(text),
         ),
         disk_driver: judge.pick(
             typed.disk_driver.map(|driver| (driver, "--disk-driver")),
@@ -192,6 +219,13 @@ pub(crate) fn validate(
     judge.level(&raw.log, &log.level);
     judge.anonymous(&raw.broker, &broker);
     (Config { broker, log }, judge.problems)
+}
+
+fn path(text: &str) -> Result<PathBuf, Fault> {
+    match text {
+        "" => Err(("is empty".to_owned(), "give a path".to_owned())),
+        text => Ok(PathBuf::from(text)),
+    }
 }
 
 macro_rules! limits {
@@ -261,7 +295,8 @@ impl Judge<'_> {
 
     fn anonymous(&mut self, raw: &raw::Broker, broker: &Broker) {
         let at = broker.listen.value;
-        if broker.allow_anonymous.value || at.ip().to_canonical().is_loopback() {
+        let asks = broker.password_file.value.is_some();
+        if asks || broker.allow_anonymous.value || at.ip().to_canonical().is_loopback() {
             return;
         }
         let (span, key, open) = match broker.listen.origin {
@@ -274,7 +309,7 @@ impl Judge<'_> {
         };
         let what = format!("{at} lets other machines in, and nobody is asked for a name");
         let cure = format!(
-            "listen on 127.0.0.1:{}, or {open} if that is meant",
+            "listen on 127.0.0.1:{}, give a password_file, or {open} if that is meant",
             at.port()
         );
         self.add(span, key, what, cure);
@@ -295,6 +330,8 @@ impl Config {
                 origin: sourced.origin.clone(),
             }
         }
+        let shown =
+            |path: &Option<PathBuf>| path.as_ref().map(|it| it.display().to_string()).into();
         let broker = &self.broker;
         let mut lines = vec![
             line("broker.data_dir", &broker.data_dir, |dir| {
@@ -306,6 +343,11 @@ impl Config {
             }),
             line("broker.allow_anonymous", &broker.allow_anonymous, |&open| {
                 open.into()
+            }),
+            line("broker.password_file", &broker.password_file, shown),
+            line("broker.acl_file", &broker.acl_file, shown),
+            line("broker.refused_publish", &broker.refused_publish, |it| {
+                it.name().into()
             }),
             line("broker.disk_driver", &broker.disk_driver, |driver| {
                 driver.name().into()

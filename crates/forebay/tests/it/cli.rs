@@ -335,11 +335,11 @@ fn a_broker_that_is_asked_to_stop_ends_well_by_either_signal() {
     }
 }
 
-#[test]
-fn metrics_are_served_where_ready_says() {
+/// The page of metrics at `address`, with its head.
+#[track_caller]
+pub(crate) fn scrape(address: std::net::SocketAddr) -> String {
     use std::io::{Read, Write};
-    let broker = Broker::with(&["--metrics", "127.0.0.1:0"]);
-    let mut stream = std::net::TcpStream::connect(broker.metrics()).expect("a connection");
+    let mut stream = std::net::TcpStream::connect(address).expect("a connection");
     stream
         .set_read_timeout(Some(crate::harness::PATIENCE))
         .expect("a socket option");
@@ -348,6 +348,13 @@ fn metrics_are_served_where_ready_says() {
         .expect("a request");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("an answer");
+    text
+}
+
+#[test]
+fn metrics_are_served_where_ready_says() {
+    let broker = Broker::with(&["--metrics", "127.0.0.1:0"]);
+    let text = scrape(broker.metrics());
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");
     let series: Vec<&str> = text
         .lines()

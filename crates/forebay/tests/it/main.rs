@@ -16,6 +16,7 @@
     reason = "a test may panic"
 )]
 
+mod access;
 mod cli;
 mod connect;
 mod crash;

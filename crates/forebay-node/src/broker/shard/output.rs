@@ -1,11 +1,12 @@
 //! Where the machine's outputs go.
 
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use forebay_proto::{ConnectionId, Instant, Login, Op, Output, Packet, QoS, encode};
 
 use super::{Shard, count};
 use crate::{
+    auth::Question,
     broker::peer::{End, Peer},
     disk_thread::Job,
     net::Written,
@@ -41,11 +42,24 @@ impl Shard {
                 self.jobs_bytes += ops.iter().map(size).sum::<u64>();
                 self.jobs.push(Job::Commit { seq, ops });
             }
-            Output::Authenticate { connection, .. } => {
-                // No user is known here.
-                let now = self.clock.now();
-                self.machine
-                    .handle_authenticated(connection, Login::Denied, now);
+            Output::Authenticate {
+                connection,
+                user,
+                password,
+            } => {
+                let users = Arc::clone(&self.gate.users);
+                let asked = self.gate.pool.ask(Question {
+                    connection,
+                    users,
+                    user,
+                    password,
+                });
+                if !asked {
+                    self.numbers.logins_busy += 1;
+                    let now = self.clock.now();
+                    self.machine
+                        .handle_authenticated(connection, Login::Busy, now);
+                }
             }
             Output::Resume {
                 session,

@@ -145,6 +145,11 @@ impl Broker {
         self.process.as_ref().expect("running").id()
     }
 
+    /// What it wrote to stderr so far.
+    pub(crate) fn stderr(&self) -> String {
+        self.process.as_ref().expect("running").stderr()
+    }
+
     /// Kills the broker with SIGKILL.
     pub(crate) fn kill(&mut self) {
         if std::env::var("FOREBAY_TEST_PEER").is_ok_and(|peer| peer == "mosquitto-stopped") {

@@ -43,7 +43,7 @@ const ROLES: [(&str, &[&str]); 4] = [
     ("inspect", &["inspect"]),
 ];
 /// What roles share.
-const SHARED: [&str; 3] = ["clock", "kept", "net"];
+const SHARED: [&str; 4] = ["auth", "clock", "kept", "net"];
 
 fn manifest(room: &str) -> toml::Table {
     toml(&format!("crates/{room}/Cargo.toml"))

@@ -10,6 +10,7 @@
 mod backlog;
 mod config;
 mod connection;
+mod door;
 mod error;
 mod flag;
 mod peer;
@@ -19,7 +20,9 @@ mod run;
 mod shard;
 mod translate;
 
+pub use crate::net::{Identity, Tls, TlsError};
 pub use config::{Config, Limits};
+pub use door::{At, Listener};
 pub use error::RunError;
 pub use reload::{Reload, Settings};
 pub use run::{Ready, Stop, run, run_on};

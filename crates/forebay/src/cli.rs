@@ -58,6 +58,7 @@ pub(crate) enum Command {
 const BROKER_HELP: &str = "\
 Once every listener is up one line is printed on standard output, and nothing else:
   ready mqtt=127.0.0.1:1883 metrics=127.0.0.1:9464
+with mqtts=, ws=, wss= and unix= for the listeners of the configuration.
 
 Example:
   forebay broker --data-dir /var/lib/forebay --listen 127.0.0.1:1883

@@ -5,6 +5,7 @@
 
 pub(crate) mod files;
 mod judge;
+mod listener;
 mod problem;
 mod raw;
 mod reference;
@@ -17,7 +18,7 @@ use std::{
 
 pub(crate) use problem::Problem;
 pub(crate) use reference::markdown;
-pub(crate) use validated::{Config, Flags, Line};
+pub(crate) use validated::{Broker, Config, Flags, Line};
 
 use crate::exit::{Exit, Failure};
 use problem::Place;

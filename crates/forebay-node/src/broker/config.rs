@@ -7,7 +7,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use forebay_store::{Driver, OsOptions};
 
-use super::reload::Reload;
+use super::{door::Listener, reload::Reload};
 use crate::auth::Users;
 
 /// What a broker is started with.
@@ -18,8 +18,8 @@ pub struct Config {
     pub dir: PathBuf,
     /// The fastest way to write that is tried; those after it follow where it is refused.
     pub driver: Driver,
-    /// Where to listen for MQTT over TCP; port 0 takes a free one.
-    pub listen: Vec<SocketAddr>,
+    /// The ways in.
+    pub listeners: Vec<Listener>,
     /// Where to serve metrics and health over HTTP.
     pub metrics: Option<SocketAddr>,
     /// What the broker machine allows.
@@ -40,7 +40,7 @@ impl Config {
         Self {
             dir,
             driver: OsOptions::default().driver,
-            listen,
+            listeners: listen.into_iter().map(Listener::tcp).collect(),
             metrics: None,
             broker: forebay_proto::Config::default(),
             users: Arc::default(),
@@ -58,6 +58,11 @@ pub struct Limits {
     /// Open connections; one more is closed before it is read from. Above the machine's limit, so
     /// that a client beyond that one can be told.
     pub connections: usize,
+    /// Connections that may be on their way through TLS, WebSocket or the PROXY header at once;
+    /// one more is closed.
+    pub greetings: usize,
+    /// How long that may take.
+    pub greeting: Duration,
     /// Bytes that wait to be sent to one client, beyond which QoS 0 messages to it are dropped.
     pub outgoing_bytes: usize,
     /// Bytes that wait to be sent to one client, beyond which it is disconnected once it has read
@@ -85,6 +90,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 101_000,
+            greetings: 1024,
+            greeting: Duration::from_secs(10),
             outgoing_bytes: 4 * 1024 * 1024,
             outgoing_bytes_max: 64 * 1024 * 1024,
             overrun: Duration::from_secs(2),

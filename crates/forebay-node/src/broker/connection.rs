@@ -15,13 +15,14 @@ use std::{
 
 use bytes::BytesMut;
 use forebay_proto::{Decoder, Role};
-use tokio::{net::TcpStream, task::yield_now, time::timeout};
+use tokio::{task::yield_now, time::timeout};
 
 use super::{
+    door::Caller,
     peer::{End, Peer},
     shard::Shard,
 };
-use crate::net::{Incoming, Outgoing};
+use crate::net::{Incoming, Outgoing, ReadHalf, WriteHalf};
 
 /// What a connection's task has to see to.
 enum Event {
@@ -34,14 +35,17 @@ enum Event {
 }
 
 /// Takes a connection in and serves it in a task of its own.
-pub(crate) fn accept(shard: &Rc<RefCell<Shard>>, stream: TcpStream, address: std::net::SocketAddr) {
-    let (reading, writing) = stream.into_split();
+pub(crate) fn accept(
+    shard: &Rc<RefCell<Shard>>,
+    (reading, writing): (ReadHalf, WriteHalf),
+    caller: Caller,
+) {
     let (incoming, outgoing) = (Incoming::new(reading), Outgoing::new(writing));
-    let Some(peer) = shard.borrow_mut().open(outgoing, address) else {
-        tracing::debug!(peer = %address, "refused: too many connections");
+    let Some(peer) = shard.borrow_mut().open(outgoing, caller) else {
+        tracing::debug!("refused: too many connections");
         return;
     };
-    tracing::debug!(connection = peer.id.0, peer = %address, "open");
+    tracing::debug!(connection = peer.id.0, peer = %peer.address, "open");
     tokio::task::spawn_local(serve(Rc::clone(shard), peer, incoming));
 }
 

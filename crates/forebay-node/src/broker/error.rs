@@ -2,13 +2,15 @@
 
 use std::{
     io,
-    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
 use forebay_proto::RestoreError;
 use forebay_store::{OpenError, Poisoned};
 use thiserror::Error;
+
+use super::door::At;
+use crate::net::TlsError;
 
 /// Why a broker did not start, or stopped before it was asked to.
 #[derive(Debug, Error)]
@@ -18,15 +20,21 @@ pub enum RunError {
     #[error("address {address} is in use")]
     AddressInUse {
         /// Which address.
-        address: SocketAddr,
+        address: At,
     },
     /// The system doesn't let the broker listen there: correct the address or the rights.
     #[error("can't listen at {address}")]
     Listen {
         /// Which address.
-        address: SocketAddr,
+        address: At,
         /// Why.
         source: io::Error,
+    },
+    /// Certificate or key can't be used: correct them.
+    #[error("TLS can't be used")]
+    Tls {
+        /// Which, and why.
+        source: TlsError,
     },
     /// The data directory can't be made, read or written: correct its path or its rights.
     #[error("data directory {}", path.display())]

@@ -5,6 +5,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    fmt,
     net::SocketAddr,
     rc::Rc,
     task::Waker,
@@ -13,6 +14,19 @@ use std::{
 use forebay_proto::{ConnectionId, Seq, Version};
 
 use crate::net::Outgoing;
+
+/// The address of a connection; a Unix socket has none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address(pub(crate) Option<SocketAddr>);
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(address) => address.fmt(f),
+            None => f.write_str("unix"),
+        }
+    }
+}
 
 /// Whether a connection goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +45,7 @@ pub(crate) struct Peer {
     /// Its number.
     pub(crate) id: ConnectionId,
     /// Where it comes from.
-    pub(crate) address: SocketAddr,
+    pub(crate) address: Address,
     /// What it is sent.
     pub(crate) outgoing: RefCell<Outgoing>,
     /// The version it speaks, known from its CONNECT.
@@ -51,7 +65,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn new(id: ConnectionId, address: SocketAddr, outgoing: Outgoing) -> Self {
+    pub(crate) fn new(id: ConnectionId, address: Address, outgoing: Outgoing) -> Self {
         Self {
             id,
             address,

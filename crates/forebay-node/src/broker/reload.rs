@@ -7,9 +7,10 @@
 use std::{cell::RefCell, fmt, rc::Rc, sync::Arc};
 
 use forebay_proto::Access;
+use rustls::ServerConfig;
 use tokio::signal::unix::Signal;
 
-use super::shard::Shard;
+use super::{door::Listener, shard::Shard};
 use crate::auth::Users;
 
 /// What can change while a broker runs.
@@ -21,8 +22,24 @@ pub struct Settings {
     pub limits: forebay_proto::Limits,
     /// Who may come with a name.
     pub users: Arc<Users>,
+    /// The ways in: their certificates and keys are read again.
+    pub listeners: Vec<Listener>,
     /// What was written and holds from the next start only, for the log.
     pub later: Vec<String>,
+}
+
+/// What was read, whole.
+pub(crate) struct Loaded {
+    pub(crate) settings: Settings,
+    /// What each of its listeners speaks TLS with.
+    pub(crate) tls: Vec<Option<Arc<ServerConfig>>>,
+}
+
+fn load(read: &Read) -> Result<Loaded, Vec<String>> {
+    let settings = read()?;
+    let tls: Result<_, _> = settings.listeners.iter().map(Listener::load).collect();
+    let tls = tls.map_err(|error| vec![error.to_string()])?;
+    Ok(Loaded { settings, tls })
 }
 
 /// Reads the configuration again.
@@ -55,15 +72,16 @@ pub(super) async fn reloading(
             tracing::info!("SIGHUP: there is nothing to read again");
             continue;
         };
-        let read = tokio::task::spawn_blocking(move || read());
+        let read = tokio::task::spawn_blocking(move || load(&*read));
         match read.await {
-            Ok(Ok(settings)) => {
+            Ok(Ok(loaded)) => {
+                let settings = &loaded.settings;
                 for key in &settings.later {
                     tracing::warn!(key, "SIGHUP: holds from the next start");
                 }
                 let users = settings.users.len();
                 let rules = settings.access.acl.as_ref().map(|acl| acl.len());
-                shard.borrow_mut().reload(settings);
+                shard.borrow_mut().reload(loaded);
                 tracing::info!(users, rules, "SIGHUP: the configuration was read again");
             }
             Ok(Err(lines)) => {

@@ -4,7 +4,14 @@
 //! blocks until it is stopped or the store is lost. A stop first makes durable and answers what
 //! was received, then says goodbye to every client, then ends the disk thread.
 
-use std::{cell::RefCell, future::poll_fn, io, net::SocketAddr, rc::Rc, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    future::poll_fn,
+    io,
+    net::SocketAddr,
+    rc::Rc,
+    sync::Arc,
+};
 
 use forebay_store::{Disk, OsDisk, OsOptions, Poisoned};
 use tokio::{
@@ -17,7 +24,7 @@ use tokio::{
 
 use super::{
     config::Config,
-    connection,
+    door::{At, Door},
     error::RunError,
     reload,
     restore::{self, Restored},
@@ -27,8 +34,8 @@ use crate::{
     auth::{Answers, LoginPool},
     clock::Clock,
     disk_thread::{DiskThread, Link},
-    metrics::{self, Door},
-    net::listener,
+    metrics,
+    net::listener::{self, Listening},
 };
 
 /// Scrapes that may wait at once.
@@ -49,8 +56,11 @@ impl Stop {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Ready {
-    /// Where it listens for MQTT, in the order of the configuration.
+    /// Where it listens for MQTT over TCP, whatever lies between, in the order of the
+    /// configuration.
     pub listen: Vec<SocketAddr>,
+    /// Every way in: what speaks there ([`Listener::scheme`](super::Listener::scheme)), and where.
+    pub doors: Vec<(&'static str, At)>,
     /// Where it serves metrics and health.
     pub metrics: Option<SocketAddr>,
     /// Stops it.
@@ -253,7 +263,7 @@ async fn wind_down(shard: &RefCell<Shard>) {
 
 /// Everything that listens.
 struct Sockets {
-    listen: Vec<(TcpListener, SocketAddr)>,
+    listen: Vec<(Listening, At, Rc<Door>)>,
     metrics: Option<(TcpListener, SocketAddr)>,
 }
 
@@ -266,28 +276,64 @@ impl Sockets {
             });
             bound.map_err(|source| {
                 if source.kind() == io::ErrorKind::AddrInUse {
-                    RunError::AddressInUse { address }
+                    RunError::AddressInUse {
+                        address: At::Tcp(address),
+                    }
                 } else {
-                    RunError::Listen { address, source }
+                    RunError::Listen {
+                        address: At::Tcp(address),
+                        source,
+                    }
                 }
             })
         };
+        let greeting = Rc::new(Cell::new(0));
+        let mut listen = Vec::new();
+        for listener in &config.listeners {
+            let tls = listener.load().map_err(|source| RunError::Tls { source })?;
+            let (listening, at) = match &listener.at {
+                At::Tcp(address) => {
+                    let (listening, address) = bind(*address)?;
+                    (Listening::Tcp(listening), At::Tcp(address))
+                }
+                At::Unix(path) => {
+                    let bound = listener::bind_unix(path).map_err(|source| {
+                        let address = listener.at.clone();
+                        if source.kind() == io::ErrorKind::AddrInUse {
+                            RunError::AddressInUse { address }
+                        } else {
+                            RunError::Listen { address, source }
+                        }
+                    })?;
+                    (bound, listener.at.clone())
+                }
+            };
+            let door = Door::new(listener.clone(), tls, Rc::clone(&greeting));
+            listen.push((listening, at, Rc::new(door)));
+        }
         Ok(Self {
-            listen: config
-                .listen
-                .iter()
-                .copied()
-                .map(bind)
-                .collect::<Result<_, _>>()?,
+            listen,
             metrics: config.metrics.map(bind).transpose()?,
         })
     }
 
     fn ready(&self, stop: Stop) -> Ready {
-        let listen = self.listen.iter().map(|(_, address)| *address).collect();
+        let tcp = |at: &At| match at {
+            At::Tcp(address) => Some(*address),
+            At::Unix(_) => None,
+        };
+        let listen = self
+            .listen
+            .iter()
+            .filter_map(|(_, at, _)| tcp(at))
+            .collect();
+        let doors = self.listen.iter();
+        let doors = doors.map(|(_, at, door)| (door.listener.scheme(), at.clone()));
+        let doors = doors.collect();
         let metrics = self.metrics.as_ref().map(|(_, address)| *address);
         Ready {
             listen,
+            doors,
             metrics,
             stop,
         }
@@ -299,17 +345,19 @@ impl Sockets {
             let (requests, asked) = mpsc::channel(SCRAPES);
             spawn_local(scrapes(Rc::clone(shard), asked));
             let limits = shard.borrow().limits;
-            let door = Door::new(listener, limits.metrics_connections, limits.metrics_idle);
+            let door =
+                metrics::Door::new(listener, limits.metrics_connections, limits.metrics_idle);
             tokio::spawn(async move {
                 if let Err(error) = metrics::serve(door, requests).await {
                     tracing::warn!(%error, "metrics are not served any more");
                 }
             });
         }
-        let accept = |(listener, _)| {
+        let accept = |(listening, _, door): (Listening, At, Rc<Door>)| {
+            shard.borrow_mut().doors.push(Rc::clone(&door));
             let shard = Rc::clone(shard);
-            spawn_local(listener::accept(listener, move |stream, peer| {
-                connection::accept(&shard, stream, peer);
+            spawn_local(listener::accept(listening, move |raw| {
+                door.enter(&shard, raw);
             }))
         };
         self.listen.into_iter().map(accept).collect()

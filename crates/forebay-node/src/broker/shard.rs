@@ -8,7 +8,7 @@
 mod output;
 mod turn;
 
-use std::{net::SocketAddr, rc::Rc, sync::Arc, task::Waker};
+use std::{rc::Rc, sync::Arc, task::Waker};
 
 use bytes::BytesMut;
 use forebay_proto::{Broker, ConnectionId, Decoder, Instant, Login, Packet, Peer as From, QoS};
@@ -17,8 +17,9 @@ use tokio::sync::Notify;
 use super::{
     backlog::Backlog,
     config::Limits,
-    peer::{End, Peer, Peers},
-    reload::Settings,
+    door::{Caller, Door},
+    peer::{Address, End, Peer, Peers},
+    reload::Loaded,
 };
 use crate::{
     auth::{LoginPool, Users},
@@ -76,6 +77,8 @@ pub(crate) struct Shard {
     armed: Option<Instant>,
     /// Who may come with a name, and who finds that out.
     gate: Gate,
+    /// The ways in.
+    pub(crate) doors: Vec<Rc<Door>>,
     /// Connection tasks that have not ended.
     tasks: usize,
     /// Whether nothing is accepted and read any more.
@@ -115,6 +118,7 @@ impl Shard {
             woken: false,
             armed: None,
             gate,
+            doors: Vec::new(),
             tasks: 0,
             stopping: false,
         }
@@ -127,19 +131,29 @@ impl Shard {
         self.touch();
     }
 
+    /// A connection was closed before it was one of MQTT.
+    pub(crate) const fn turned_away(&mut self) {
+        self.numbers.turned_away += 1;
+    }
+
     /// Takes a connection in, unless there are too many.
-    pub(crate) fn open(&mut self, outgoing: Outgoing, address: SocketAddr) -> Option<Rc<Peer>> {
+    pub(crate) fn open(&mut self, outgoing: Outgoing, caller: Caller) -> Option<Rc<Peer>> {
         if self.stopping || self.peers.len() >= self.limits.connections {
             self.numbers.refused += 1;
             return None;
         }
         self.numbers.opened += 1;
         self.tasks += 1;
+        let address = Address(caller.address);
         let peer = self.peers.add(|id| Peer::new(id, address, outgoing));
         let now = self.clock.now();
         let from = From {
-            loopback: address.ip().to_canonical().is_loopback(),
-            ..From::default()
+            // A Unix socket is on this host.
+            loopback: caller
+                .address
+                .is_none_or(|it| it.ip().to_canonical().is_loopback()),
+            anonymous: caller.anonymous,
+            user: caller.user,
         };
         self.machine.handle_open(peer.id, from, now);
         self.touch();
@@ -221,7 +235,13 @@ impl Shard {
     }
 
     /// Takes what a reload read.
-    pub(crate) fn reload(&mut self, settings: Settings) {
+    pub(crate) fn reload(&mut self, Loaded { settings, tls }: Loaded) {
+        for (listener, tls) in settings.listeners.iter().zip(tls) {
+            // One that is configured otherwise than it was started is told of with the settings.
+            for door in self.doors.iter().filter(|it| it.listener == *listener) {
+                (*door.tls.borrow_mut()).clone_from(&tls);
+            }
+        }
         self.packet_bytes = settings.limits.max_packet_size;
         self.gate.users = settings.users;
         self.machine.handle_access(settings.access);

@@ -9,6 +9,8 @@ use super::Histogram;
 /// What a broker has counted since it started, and what it holds now.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
+    /// Connections that did not get through TLS, WebSocket or the PROXY header.
+    pub(crate) turned_away: u64,
     /// Logins refused because too many waited to be checked.
     pub(crate) logins_busy: u64,
     /// Open connections.

@@ -76,6 +76,8 @@ static TABLE: &[Metric] = &[
         |n| Value::Counter(n.refused)),
     metric("forebay_broker_connections_stalled", "Connections closed because the peer did not read.",
         |n| Value::Counter(n.stalled)),
+    metric("forebay_broker_connections_turned_away", "Connections that did not get through TLS, WebSocket or the PROXY header.",
+        |n| Value::Counter(n.turned_away)),
     metric("forebay_broker_logins_busy", "Logins refused because too many waited to be checked.",
         |n| Value::Counter(n.logins_busy)),
     metric("forebay_broker_sessions", "Sessions known, connected or not.",

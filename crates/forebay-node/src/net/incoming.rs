@@ -9,7 +9,9 @@ use std::{
 };
 
 use bytes::{BufMut, BytesMut};
-use tokio::{io::AsyncReadExt, net::tcp::OwnedReadHalf};
+use tokio::io::AsyncReadExt;
+
+use super::half::ReadHalf;
 
 /// The most bytes taken with one system call.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
@@ -20,12 +22,12 @@ const MOVE_BYTES: usize = 4096;
 /// The reading half of a connection and the part of a packet that has come.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    half: OwnedReadHalf,
+    half: ReadHalf,
     partial: BytesMut,
 }
 
 impl Incoming {
-    pub(crate) fn new(half: OwnedReadHalf) -> Self {
+    pub(crate) fn new(half: ReadHalf) -> Self {
         Self {
             half,
             partial: BytesMut::new(),

@@ -6,15 +6,12 @@
 
 use std::{
     io,
-    pin::Pin,
     task::{Context, Poll, ready},
 };
 
-use tokio::{
-    io::{AsyncWrite, AsyncWriteExt},
-    net::tcp::OwnedWriteHalf,
-    time::Instant,
-};
+use tokio::time::Instant;
+
+use super::half::WriteHalf;
 
 /// A buffer larger than this is freed rather than kept for the next connection.
 const KEEP_BYTES: usize = 256 * 1024;
@@ -54,7 +51,7 @@ pub(crate) enum Written {
 /// The sending half of a connection and what it has yet to send.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
-    half: OwnedWriteHalf,
+    half: WriteHalf,
     buffer: Vec<u8>,
     /// How much of `buffer` the kernel has taken.
     sent: usize,
@@ -63,7 +60,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(crate) fn new(half: OwnedWriteHalf) -> Self {
+    pub(crate) fn new(half: WriteHalf) -> Self {
         Self {
             half,
             buffer: Vec::new(),
@@ -97,8 +94,17 @@ impl Outgoing {
         }
         loop {
             let Some(rest) = self.buffer.get(self.sent..).filter(|rest| !rest.is_empty()) else {
-                self.emptied(pool);
-                return Written::All;
+                match self.half.try_flush() {
+                    Ok(()) => {
+                        self.emptied(pool);
+                        return Written::All;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.blocked_since = Some(Instant::now());
+                        return Written::Blocked;
+                    }
+                    Err(error) => return Written::Broken(error),
+                }
             };
             match self.half.try_write(rest) {
                 Ok(0) => return Written::Broken(io::ErrorKind::WriteZero.into()),
@@ -121,7 +127,7 @@ impl Outgoing {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         while let Some(rest) = self.buffer.get(self.sent..).filter(|rest| !rest.is_empty()) {
-            match ready!(Pin::new(&mut self.half).poll_write(cx, rest)) {
+            match ready!(self.half.poll_write(cx, rest)) {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 Ok(count) => {
                     self.advance(count);
@@ -130,14 +136,14 @@ impl Outgoing {
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
+        ready!(self.half.poll_flush(cx))?;
         self.emptied(pool);
         Poll::Ready(Ok(()))
     }
 
     /// Tells the peer that nothing more will come.
     pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shutdown = std::pin::pin!(self.half.shutdown());
-        shutdown.poll(cx)
+        self.half.poll_shutdown(cx)
     }
 
     fn advance(&mut self, count: usize) {

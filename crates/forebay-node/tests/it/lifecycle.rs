@@ -2,7 +2,7 @@
 
 use std::{net::TcpListener, process::Command};
 
-use forebay_node::broker::RunError;
+use forebay_node::broker::{At, Listener, RunError};
 use tempfile::tempdir;
 
 use crate::{
@@ -119,9 +119,10 @@ fn an_address_in_use_is_named_and_nothing_is_opened() {
     let dir = tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut config = config(dir.path());
-    config.listen = vec![taken.local_addr().unwrap()];
+    let at = taken.local_addr().unwrap();
+    config.listeners = vec![Listener::tcp(at)];
     match Server::try_start(real(dir.path()), config) {
-        Err(RunError::AddressInUse { address }) => assert_eq!(address, taken.local_addr().unwrap()),
+        Err(RunError::AddressInUse { address }) => assert_eq!(address, At::Tcp(at)),
         other => panic!("{:?}", other.err()),
     }
 }

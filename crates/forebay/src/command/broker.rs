@@ -32,14 +32,16 @@ pub(crate) fn run(flags: cli::Broker, up: bool) -> Result<(), Failure> {
     }
     let files = config::files::read(&config.broker).map_err(|problems| wrong(&problems))?;
     let told = config.broker;
+    let started = told.clone();
     let dir = told.data_dir.value.clone();
-    let mut config = Config::new(dir, vec![told.listen.value]);
+    let mut config = Config::new(dir, Vec::new());
+    config.listeners = told.listeners();
     config.metrics = told.metrics.value;
     config.driver = driver(told.disk_driver.value);
     config.broker.limits = told.limits.values;
     config.broker.access = files.access;
     config.users = files.users;
-    config.reload = Some(Reload::new(move || reload(&flags)));
+    config.reload = Some(Reload::new(move || reload(&flags, &started)));
     run_broker(&config, |ready| {
         let text = if up {
             welcome(ready, &config)
@@ -54,7 +56,7 @@ pub(crate) fn run(flags: cli::Broker, up: bool) -> Result<(), Failure> {
 }
 
 /// Reads the configuration again, all of it or nothing.
-fn reload(flags: &Flags) -> Result<Settings, Vec<String>> {
+fn reload(flags: &Flags, started: &config::Broker) -> Result<Settings, Vec<String>> {
     let loaded = config::load(flags.broker.source.config.as_deref(), flags);
     let config = loaded.good().map_err(|failure| lines(&failure.message))?;
     let files =
@@ -62,9 +64,36 @@ fn reload(flags: &Flags) -> Result<Settings, Vec<String>> {
     Ok(Settings {
         access: files.access,
         users: files.users,
+        listeners: config.broker.listeners(),
+        later: later(started, &config.broker),
         limits: config.broker.limits.values,
-        later: Vec::new(),
     })
+}
+
+/// The keys that differ and that a running broker can't take.
+fn later(started: &config::Broker, read: &config::Broker) -> Vec<String> {
+    // What a listener's certificates hold is read again; what it is can't change.
+    let ways_in = |it: &config::Broker| it.listeners();
+    let changed = [
+        (
+            "broker.data_dir",
+            started.data_dir.value != read.data_dir.value,
+        ),
+        (
+            "broker.metrics",
+            started.metrics.value != read.metrics.value,
+        ),
+        (
+            "broker.disk_driver",
+            started.disk_driver.value != read.disk_driver.value,
+        ),
+        (
+            "broker.listen or [[broker.listener]]",
+            ways_in(started) != ways_in(read),
+        ),
+    ];
+    let changed = changed.iter().filter(|(_, differs)| *differs);
+    changed.map(|(key, _)| (*key).to_owned()).collect()
 }
 
 fn lines(text: &str) -> Vec<String> {
@@ -78,7 +107,8 @@ fn wrong(problems: &[Problem]) -> Failure {
 
 /// `ready` and every address, on one line for scripts to wait for.
 fn addresses(ready: &Ready) -> String {
-    let mqtt = ready.listen.iter().map(|at| format!("mqtt={at}"));
+    let doors = ready.doors.iter();
+    let mqtt = doors.map(|(scheme, at)| format!("{scheme}={at}"));
     let metrics = ready.metrics.iter().map(|at| format!("metrics={at}"));
     let words: Vec<String> = ["ready".to_owned()]
         .into_iter()
@@ -157,6 +187,7 @@ fn exit(error: &RunError) -> Exit {
         RunError::AddressInUse { .. } | RunError::Listen { .. } => Exit::Unavailable,
         RunError::DataDir { .. } | RunError::Poisoned { .. } => Exit::Io,
         RunError::Locked { .. } => Exit::Locked,
+        RunError::Tls { .. } => Exit::Config,
         RunError::Damaged { .. }
         | RunError::NewerFormat { .. }
         | RunError::Store { .. }
@@ -182,6 +213,9 @@ fn told_why(error: &RunError) -> String {
         RunError::Store { .. } | RunError::Row { .. } => "nothing was changed",
         RunError::Poisoned { .. } => {
             "nothing was acknowledged since; look at the disk, then start again"
+        }
+        RunError::Tls { .. } => {
+            "correct the files that tls_certificate, tls_key and tls_client_ca name"
         }
         RunError::System { .. } | _ => "look at the limits of the system",
     };

@@ -70,7 +70,7 @@ macro_rules! table {
 }
 
 /// Every table, in the order of the reference.
-pub(crate) const TABLES: &[Table] = &[Broker::TABLE, Limits::TABLE, Log::TABLE];
+pub(crate) const TABLES: &[Table] = &[Broker::TABLE, Listener::TABLE, Limits::TABLE, Log::TABLE];
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -113,7 +113,41 @@ table! {
         /// which. `auto` begins with the first.
         disk_driver: String, "`auto`, `io_uring`, `pwritev2` or `fdatasync`", "`auto`", "\"auto\"";
     }
-    inner { limits: Limits }
+    inner { limits: Limits, listener: Vec<Listener> }
+}
+
+table! {
+    /// A way in, as many as are written. Where there is one, `broker.listen` is a way in only if
+    /// it is written too.
+    Listener = "broker.listener" {
+        /// Where to listen over TCP; port 0 for a free one.
+        address: String, "address:port", "not set", "\"0.0.0.0:8883\"";
+        /// The path of a Unix socket to listen at, in place of an address, for its owner and
+        /// group. One that nobody listens on any more is replaced.
+        unix: String, "path", "not set", "\"/run/forebay/mqtt\"";
+        /// The certificate and those that lead to its root, PEM; turns TLS on. Read again at
+        /// SIGHUP, for new connections.
+        tls_certificate: String, "path", "not set", "\"/etc/forebay/cert.pem\"";
+        /// The key of the certificate, PEM. Read again at SIGHUP.
+        tls_key: String, "path", "not set", "\"/etc/forebay/key.pem\"";
+        /// Who may have signed the certificates of clients, PEM; clients are asked for one. Read
+        /// again at SIGHUP.
+        tls_client_ca: String, "path", "not set", "\"/etc/forebay/clients.pem\"";
+        /// Whether a client without a certificate is turned away.
+        tls_client_required: bool, "true or false", "`false`", "true";
+        /// What of a client's certificate is its user name, in place of what it says in its
+        /// CONNECT: the common name, or the first DNS name, mail address or URI among the
+        /// alternative names.
+        identity: String, "`cn` or `san`", "not set", "\"cn\"";
+        /// Whether MQTT comes over WebSocket, under the subprotocol `mqtt`, at any path.
+        websocket: bool, "true or false", "`false`", "true";
+        /// Whether every connection begins with a header of the PROXY protocol, version 2, which
+        /// is believed; a connection without one is closed.
+        proxy_protocol: bool, "true or false", "`false`", "true";
+        /// Whether clients may come in here without a name, from anywhere. Where it is not
+        /// written, `broker.allow_anonymous` says.
+        allow_anonymous: bool, "true or false", "not set", "true";
+    }
 }
 
 table! {

@@ -5,6 +5,7 @@
 
 use std::{fmt, net::SocketAddr, path::PathBuf};
 
+use forebay_node::broker::Listener;
 use serde::Serialize;
 use toml::Spanned;
 
@@ -70,6 +71,8 @@ pub(crate) struct Broker {
     pub(crate) data_dir: Sourced<PathBuf>,
     /// Where it listens.
     pub(crate) listen: Sourced<SocketAddr>,
+    /// The other ways in.
+    pub(crate) more: Vec<Sourced<Listener>>,
     /// Where it serves metrics.
     pub(crate) metrics: Sourced<Option<SocketAddr>>,
     /// Whether other machines may come in without a name.
@@ -137,7 +140,8 @@ pub(crate) fn validate(
     };
     let typed = &flags.broker;
     let table = raw::Broker::TABLE.name;
-    let broker = Broker {
+    let mut broker = Broker {
+        more: Vec::new(),
         data_dir: judge.pick(
             typed.data_dir.clone().map(|dir| (dir, "--data-dir")),
             (table, "data_dir", &raw.broker.data_dir),
@@ -217,6 +221,12 @@ pub(crate) fn validate(
         ),
     };
     judge.level(&raw.log, &log.level);
+    let asks = broker.password_file.value.is_some();
+    let open = broker.allow_anonymous.value;
+    let more = raw.broker.listener.iter();
+    broker.more = more
+        .filter_map(|it| judge.listener(it, asks, open))
+        .collect();
     judge.anonymous(&raw.broker, &broker);
     (Config { broker, log }, judge.problems)
 }
@@ -316,6 +326,19 @@ impl Judge<'_> {
     }
 }
 
+impl Broker {
+    /// Every way in.
+    pub(crate) fn listeners(&self) -> Vec<Listener> {
+        // What nobody wrote gives way to what somebody did.
+        let first = self.more.is_empty() || self.listen.origin != Origin::Default;
+        let first = first.then(|| Listener::tcp(self.listen.value));
+        first
+            .into_iter()
+            .chain(self.more.iter().map(|it| it.value.clone()))
+            .collect()
+    }
+}
+
 impl Config {
     /// Every key with its value, in the order of the reference.
     pub(crate) fn lines(&self) -> Vec<Line> {
@@ -353,6 +376,11 @@ impl Config {
                 driver.name().into()
             }),
         ];
+        lines.extend(broker.more.iter().map(|it| Line {
+            key: format!("{}.at", raw::Listener::TABLE.name),
+            value: format!("{}={}", it.value.scheme(), it.value.at).into(),
+            origin: it.origin.clone(),
+        }));
         lines.extend(broker.limits.lines.iter().cloned());
         lines.push(line("log.level", &self.log.level, |level| {
             level.clone().into()

@@ -22,6 +22,7 @@ mod connect;
 mod crash;
 mod expiry;
 mod harness;
+mod listeners;
 mod malformed;
 mod publish;
 mod qos1;

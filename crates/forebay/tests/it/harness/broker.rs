@@ -22,6 +22,7 @@ pub(crate) struct Broker {
     process: Option<Lines>,
     mqtt: SocketAddr,
     metrics: Option<SocketAddr>,
+    ready: String,
 }
 
 /// Whether `FOREBAY_TEST_PEER` names another broker, which can't take our flags.
@@ -48,6 +49,7 @@ impl Broker {
             process: None,
             mqtt: nowhere,
             metrics: None,
+            ready: String::new(),
         };
         broker.run();
         broker
@@ -82,7 +84,19 @@ impl Broker {
             }
         }
         assert_ne!(self.mqtt.port(), 0, "no mqtt address in {line:?}");
+        self.ready = line;
         self.process = Some(process);
+    }
+
+    /// Where it listens, as the ready line says, for the last of this kind.
+    #[track_caller]
+    pub(crate) fn door(&self, scheme: &str) -> String {
+        let words = self.ready.split_whitespace();
+        let mut doors = words.filter_map(|word| word.split_once('='));
+        let door = doors.rfind(|(found, _)| *found == scheme);
+        door.unwrap_or_else(|| panic!("no {scheme} in {:?}", self.ready))
+            .1
+            .to_owned()
     }
 
     /// The command that runs a broker on `data_dir` and any free port.

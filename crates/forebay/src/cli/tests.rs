@@ -52,6 +52,7 @@ fn every_example_in_the_help_parses() {
                 .split("   ")
                 .next()
                 .and_then(|line| line.split(" > ").next())
+                .and_then(|line| line.split(" < ").next())
                 .unwrap_or_default()
                 .replace('\'', "");
             let parsed = parse(&format!("forebay {line}"));

@@ -14,7 +14,7 @@ use toml::Spanned;
 use super::{
     judge::{Judge, address},
     raw,
-    validated::{Origin, Sourced},
+    validated::{Line, Origin, Sourced},
 };
 
 /// An address as an example.
@@ -27,6 +27,47 @@ fn path(written: Option<&Spanned<String>>) -> Option<PathBuf> {
 
 fn is(written: Option<&Spanned<bool>>) -> bool {
     written.is_some_and(|it| *it.get_ref())
+}
+
+/// Every key of the listener with its value, in the order of the reference.
+pub(super) fn lines(index: usize, listener: &Sourced<Listener>) -> Vec<Line> {
+    let it = &listener.value;
+    let tls = it.tls.as_ref();
+    let file = |path: Option<&PathBuf>| path.map(|path| path.display().to_string()).into();
+    let (address, unix) = match &it.at {
+        At::Tcp(address) => (Some(address.to_string()), None),
+        At::Unix(path) => (None, Some(path)),
+    };
+    let identity = tls.and_then(|tls| match tls.identity {
+        Identity::Nothing => None,
+        Identity::CommonName => Some("cn"),
+        Identity::AlternativeName => Some("san"),
+    });
+    let anonymous = it.anonymous.map(|who| who == Anonymous::Anywhere);
+    let values: [(&str, serde_json::Value); 10] = [
+        ("address", address.into()),
+        ("unix", file(unix)),
+        ("tls_certificate", file(tls.map(|tls| &tls.certificate))),
+        ("tls_key", file(tls.map(|tls| &tls.key))),
+        (
+            "tls_client_ca",
+            file(tls.and_then(|tls| tls.client_ca.as_ref())),
+        ),
+        (
+            "tls_client_required",
+            tls.is_some_and(|tls| tls.client_required).into(),
+        ),
+        ("identity", identity.into()),
+        ("websocket", it.websocket.into()),
+        ("proxy_protocol", it.proxy_protocol.into()),
+        ("allow_anonymous", anonymous.into()),
+    ];
+    let line = |(key, value)| Line {
+        key: format!("{}[{index}].{key}", raw::Listener::TABLE.name),
+        value,
+        origin: listener.origin.clone(),
+    };
+    values.into_iter().map(line).collect()
 }
 
 impl Judge<'_> {

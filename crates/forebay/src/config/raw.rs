@@ -33,6 +33,17 @@ pub(crate) struct Table {
     pub(crate) keys: &'static [Key],
 }
 
+impl Table {
+    /// Its first line in the file.
+    pub(crate) fn header(&self) -> String {
+        if self.name == Listener::TABLE.name {
+            format!("[[{}]]", self.name)
+        } else {
+            format!("[{}]", self.name)
+        }
+    }
+}
+
 macro_rules! table {
     (
         $(#[doc = $about:literal])+

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::raw::{Listener, TABLES};
+use super::raw::TABLES;
 
 /// The reference of every table and key, in Markdown.
 pub(crate) fn markdown() -> String {
@@ -22,12 +22,7 @@ pub(crate) fn markdown() -> String {
             .collect::<Vec<_>>()
             .join(" ");
         // Writing to a string can't fail.
-        let name = if table.name == Listener::TABLE.name {
-            format!("[[{}]]", table.name)
-        } else {
-            format!("[{}]", table.name)
-        };
-        let _ = write!(text, "\n## `{name}`\n\n{about}\n");
+        let _ = write!(text, "\n## `{}`\n\n{about}\n", table.header());
         for key in table.keys {
             let doc = key
                 .doc

@@ -22,10 +22,14 @@ fn value(config: &Config, key: &str) -> (serde_json::Value, String) {
 }
 
 /// Every key of the reference and its table.
-fn keys() -> impl Iterator<Item = (&'static str, &'static raw::Key)> {
-    TABLES
-        .iter()
-        .flat_map(|table| table.keys.iter().map(|key| (table.name, key)))
+fn keys() -> impl Iterator<Item = (&'static raw::Table, &'static raw::Key)> {
+    let keys = |table: &'static raw::Table| table.keys.iter().map(move |key| (table, key));
+    TABLES.iter().flat_map(keys)
+}
+
+/// Those of the tables that there are without being written.
+fn keys_always_there() -> impl Iterator<Item = (&'static raw::Table, &'static raw::Key)> {
+    keys().filter(|(table, _)| table.name != raw::Listener::TABLE.name)
 }
 
 #[test]
@@ -116,7 +120,7 @@ fn other_machines_are_let_in_only_where_that_was_said() {
         problems(open),
         [
             "forebay.toml:2: broker.listen: 0.0.0.0:1883 lets other machines in, and nobody is asked \
-          for a name; listen on 127.0.0.1:1883, or set allow_anonymous = true if that is meant"
+          for a name; listen on 127.0.0.1:1883, give a password_file, or set allow_anonymous = true if that is meant"
         ]
     );
     assert!(problems(&format!("{open}allow_anonymous = true\n")).is_empty());
@@ -206,12 +210,12 @@ fn every_key_is_in_the_effective_configuration_with_its_documented_default() {
         .good()
         .expect("the defaults");
     let shown: Vec<_> = config.lines().into_iter().map(|line| line.key).collect();
-    let named: Vec<_> = keys()
-        .map(|(table, key)| format!("{table}.{}", key.name))
+    let named: Vec<_> = keys_always_there()
+        .map(|(table, key)| format!("{}.{}", table.name, key.name))
         .collect();
     assert_eq!(shown, named);
-    for (table, key) in keys() {
-        let (value, _) = value(&config, &format!("{table}.{}", key.name));
+    for (table, key) in keys_always_there() {
+        let (value, _) = value(&config, &format!("{}.{}", table.name, key.name));
         let value = match value {
             serde_json::Value::String(text) => text,
             serde_json::Value::Null => continue,
@@ -222,9 +226,51 @@ fn every_key_is_in_the_effective_configuration_with_its_documented_default() {
 }
 
 #[test]
+fn every_key_of_every_listener_is_in_the_effective_configuration() {
+    let example = |key: &raw::Key| format!("{} = {}\n", key.name, key.example);
+    let keys = raw::Listener::TABLE.keys;
+    let header = raw::Listener::TABLE.header();
+    let at = |there: &'static str, other: &'static str| {
+        let written = keys.iter().filter(move |key| key.name != other);
+        let text: String = written.map(example).collect();
+        (format!("{header}\n{text}"), there, other)
+    };
+    let (tcp, unix) = (at("address", "unix"), at("unix", "address"));
+    let config = read_with(&format!("{}{}", tcp.0, unix.0), &Flags::default());
+    let config = config.good().expect("two listeners");
+    for (index, (_, there, other)) in [tcp, unix].into_iter().enumerate() {
+        for key in keys {
+            let (value, origin) = value(&config, &format!("broker.listener[{index}].{}", key.name));
+            if key.name == other {
+                assert!(value.is_null(), "{there}: {value}");
+            } else {
+                assert_eq!(value.to_string(), key.example, "{there}: {}", key.name);
+                assert!(origin.starts_with("line "), "{origin}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_documented_example_is_taken() {
     for (table, key) in keys() {
-        let text = format!("[{table}]\n{} = {}\n", key.name, key.example);
+        let mut written = vec![key];
+        if table.name == raw::Listener::TABLE.name {
+            // What a listener must have beside any of its keys.
+            let others = ["address", "tls_certificate", "tls_key", "tls_client_ca"];
+            written.extend(table.keys.iter().filter(|other| {
+                let named = others.contains(&other.name) && other.name != key.name;
+                named && (key.name, other.name) != ("unix", "address")
+            }));
+        }
+        let lines = written
+            .iter()
+            .map(|key| format!("{} = {}\n", key.name, key.example));
+        let lines: String = lines.collect();
+        let mut text = format!("{}\n{lines}", table.header());
+        if table.name == raw::Listener::TABLE.name {
+            text += "[broker]\nallow_anonymous = true\n";
+        }
         assert!(problems(&text).is_empty(), "{text}: {:?}", problems(&text));
     }
 }

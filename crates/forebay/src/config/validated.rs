@@ -11,6 +11,7 @@ use toml::Spanned;
 
 use super::{
     judge::{Fault, Judge, address, number, one_of},
+    listener,
     problem::{Place, Problem},
     raw::{self, Raw},
 };
@@ -376,11 +377,9 @@ impl Config {
                 driver.name().into()
             }),
         ];
-        lines.extend(broker.more.iter().map(|it| Line {
-            key: format!("{}.at", raw::Listener::TABLE.name),
-            value: format!("{}={}", it.value.scheme(), it.value.at).into(),
-            origin: it.origin.clone(),
-        }));
+        for (index, listener) in broker.more.iter().enumerate() {
+            lines.extend(listener::lines(index, listener));
+        }
         lines.extend(broker.limits.lines.iter().cloned());
         lines.push(line("log.level", &self.log.level, |level| {
             level.clone().into()

@@ -22,6 +22,7 @@ mod subscription;
 mod text;
 mod time;
 mod topic;
+mod verdict;
 
 pub use access::{Access, Acl, AclError, AclFault, Anonymous, RefusedPublish, Who};
 pub use broker::{
@@ -46,3 +47,7 @@ pub use session::{Direction, Handshake, Mark, Origin, Outcome};
 pub use text::Text;
 pub use time::Instant;
 pub use topic::{TopicFilter, TopicFilterError, TopicName};
+pub use verdict::{
+    Answer, AnswerKind, Care, Circumstances, Class, Classification, ClassificationError, Delivery,
+    Path, ROWS as VERDICT_ROWS, Row as VerdictRow, When as VerdictWhen,
+};

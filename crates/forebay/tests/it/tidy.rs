@@ -5,6 +5,7 @@
 //! names what is allowed, that is the rule.
 
 mod citations;
+mod claims;
 mod house;
 mod source;
 mod walls;

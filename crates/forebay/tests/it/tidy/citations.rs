@@ -22,6 +22,7 @@ const MQTT311: &str = "\
 const OWN: &[(&str, u32)] = &[
     ("queue claim ", 30),
     ("broker claim ", 36),
+    ("edge claim ", 38),
     ("broker case ", 24),
 ];
 

@@ -21,7 +21,7 @@ mod shard;
 mod translate;
 
 pub use crate::net::{Identity, Tls, TlsError};
-pub use config::{Config, Limits};
+pub use config::{Config, Keeping, Limits};
 pub use door::{At, Listener};
 pub use error::RunError;
 pub use reload::{Reload, Settings};

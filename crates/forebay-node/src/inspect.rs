@@ -5,6 +5,7 @@
 //! store is never taken for a damaged one. Never decides how anything is printed. Times are
 //! nanoseconds since 1970.
 
+mod backups;
 mod check;
 mod error;
 mod export;
@@ -14,14 +15,18 @@ mod import;
 mod look;
 mod messages;
 mod queues;
+mod repair;
 mod row;
 
+pub use backups::{BackupRow, RestoreError, backups, delete_backup, restore};
 pub use check::{Checked, check};
 pub use error::{Fault, InspectError};
 pub use export::export;
 pub use filter::{Filter, state_names};
 pub use follow::Follow;
+pub use forebay_store::Restored;
 pub use import::{Import, ImportError, ImportRow, Imported, Rejected};
 pub use messages::messages;
 pub use queues::queues;
+pub use repair::{RepairError, Repaired, Step, repair};
 pub use row::{Body, MessageRow, QueueRow};

@@ -14,7 +14,8 @@ use crate::{exit, logging};
 
 pub(crate) use passwd::{Format, Passwd};
 pub(crate) use queue::{
-    Queue, QueueCheck, QueueExport, QueueFollow, QueueImport, QueueList, QueueShow, StoreAt,
+    Queue, QueueBackups, QueueCheck, QueueDeleteBackup, QueueExport, QueueFollow, QueueImport,
+    QueueList, QueueRepair, QueueRestore, QueueShow, StoreAt,
 };
 
 /// Durable MQTT in one binary: an acknowledgement means that it is on disk.

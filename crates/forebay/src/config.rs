@@ -6,6 +6,7 @@
 pub(crate) mod files;
 mod judge;
 mod listener;
+mod numbers;
 mod problem;
 mod raw;
 mod reference;

@@ -51,6 +51,51 @@ impl Config {
     }
 }
 
+/// What of the store's [`Options`](forebay_store::Options) an operator chooses. Sizes are bytes.
+///
+/// What an acknowledgement promises is not among it: that what it stands for is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Keeping {
+    /// A new segment, a multiple of 4,096.
+    pub segment_size: u32,
+    /// Left free on the file system.
+    pub low_water: u64,
+    /// Of the log, between two checkpoints.
+    pub checkpoint_after: u64,
+    /// Messages that one queue is done with, at which the log is rotated; 0 for never.
+    pub rotate_after: u32,
+    /// Segments kept as backups.
+    pub backups: u32,
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        let options = forebay_store::Options::default();
+        Self {
+            segment_size: options.segment_size,
+            low_water: options.low_water,
+            checkpoint_after: options.checkpoint_after,
+            rotate_after: options.rotate_after,
+            backups: options.backups,
+        }
+    }
+}
+
+impl Keeping {
+    /// Options that are these and else the defaults.
+    pub fn options(&self) -> forebay_store::Options {
+        forebay_store::Options {
+            segment_size: self.segment_size,
+            low_water: self.low_water,
+            checkpoint_after: self.checkpoint_after,
+            rotate_after: self.rotate_after,
+            backups: self.backups,
+            ..forebay_store::Options::default()
+        }
+    }
+}
+
 /// What the driver allows a client and itself.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

@@ -51,6 +51,12 @@ pub enum InspectError {
         /// Why.
         source: OpenError,
     },
+    /// There is no backup of that name: the list of backups has those there are.
+    #[error("there is no backup {name}")]
+    NoBackup {
+        /// Which name.
+        name: String,
+    },
     /// There is no queue of that name: the list of queues has those there are.
     #[error("there is no queue {}", String::from_utf8_lossy(name))]
     NoQueue {

@@ -8,6 +8,8 @@ use forebay_store::UserFlag;
 pub struct Filter {
     /// Those that are done with too.
     pub all: bool,
+    /// Only those that are done with and whose content is in the backup of this name.
+    pub backup: Option<String>,
     /// Of this QoS.
     pub qos: Option<u8>,
     /// Whose handshake is at the step of this name, one of [`state_names`].

@@ -14,12 +14,12 @@ use forebay_proto::{
     session_row,
 };
 use forebay_store::{
-    Batch, CommitError, Direction as Way, List, Options, Origin, OsDisk, OsOptions, Place,
-    Poisoned, QueueId, State, Store, TableId, UserFlag, now_ns,
+    Batch, CommitError, Direction as Way, List, Origin, OsDisk, Place, Poisoned, QueueId, State,
+    Store, TableId, UserFlag, now_ns,
 };
 use thiserror::Error;
 
-use super::{error::InspectError, look::disk_error};
+use super::{error::InspectError, look};
 use crate::kept;
 
 /// Bytes of one transaction, about.
@@ -134,10 +134,7 @@ impl Import {
     /// # Errors
     /// When a broker has it, or it can't be opened.
     pub fn open(dir: &Path) -> Result<Self, InspectError> {
-        let disk = OsDisk::open(dir, OsOptions::default());
-        let disk = disk.map_err(|source| InspectError::of_open(disk_error(source), dir))?;
-        let (store, _) = Store::open(disk, Options::default())
-            .map_err(|error| InspectError::of_open(error, dir))?;
+        let store = look::own(dir, true)?;
         Ok(Self {
             store,
             batch: Batch::new(),

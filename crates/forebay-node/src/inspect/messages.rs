@@ -5,6 +5,7 @@ use std::{ops::ControlFlow, path::Path};
 use forebay_store::{Content, ContentError, Inspected, QueueId};
 
 use super::{
+    backups,
     check::check,
     error::{Fault, InspectError},
     filter::Filter,
@@ -25,6 +26,9 @@ pub fn messages(
 ) -> Result<Vec<Fault>, InspectError> {
     let mut look = Look::open(dir)?;
     look.queue(name)?;
+    if let Some(backup) = &filter.backup {
+        backups::find(look.store.backups(), backup)?;
+    }
     let (mut faults, flow) = messages_of(&mut look, name, filter, &mut each)?;
     if filter.all && flow.is_continue() {
         // What is done with is in the log alone: it is whole where all of that is.
@@ -103,6 +107,15 @@ pub(super) enum Found {
 /// The messages from one rowid on, and the files in which some may have been missed.
 fn find(look: &mut Look, queue: QueueId, filter: &Filter, from: u64) -> (Vec<Found>, Vec<Fault>) {
     let wanted = from..=filter.last();
+    if let Some(backup) = &filter.backup {
+        // A backup that is gone meanwhile has nothing more to show.
+        let name = backups::find(look.store.backups(), backup);
+        let found = name.map(|name| look.store.load_backup(name, queue));
+        let mut found = found.into_iter().flatten().flatten().collect::<Vec<_>>();
+        found.retain(|it| wanted.contains(&it.rowid));
+        let found = found.into_iter().map(|it| Found::Any(Box::new(it)));
+        return (found.collect(), Vec::new());
+    }
     if !filter.all {
         let mut rowids = look.pending(queue);
         rowids.retain(|rowid| wanted.contains(rowid));

@@ -14,6 +14,7 @@ Examples:
   forebay queue list --data-dir /var/lib/forebay
   forebay queue show recorder-OUT
   forebay queue check --data-dir /var/lib/forebay
+  forebay queue repair --data-dir /var/lib/forebay
 
 A session has two queues: <client id>-OUT for what it is sent, <client id>-IN for what came from
 it with QoS 2 and is not released yet. Exit codes: forebay --help.";
@@ -73,6 +74,39 @@ Examples:
   forebay queue import pending.jsonl --data-dir /var/lib/forebay
   forebay queue import recorder.jsonl --queue other-OUT";
 
+const BACKUPS_HELP: &str = "\
+A backup is a segment of the log in which nothing is pending any more. `backups` in [broker.store]
+says how many are kept; `queue show --backup` prints what is in one.
+
+Examples:
+  forebay queue backups
+  forebay queue backups --data-dir /var/lib/forebay --json";
+
+const RESTORE_HELP: &str = "\
+Puts the messages of a queue that are in a backup behind those that the queue has, pending, to be
+delivered once more. No broker may run on the store. Restoring twice delivers twice.
+
+Examples:
+  forebay queue restore bak-0000000003 recorder-OUT
+  forebay queue restore bak-0000000003 recorder-OUT --rowids 100..199";
+
+const DELETE_BACKUP_HELP: &str = "\
+Deletes a backup for ever. No broker may run on the store.
+
+Example:
+  forebay queue delete-backup bak-0000000003 --data-dir /var/lib/forebay";
+
+const REPAIR_HELP: &str = "\
+For a store that a broker refuses since something in it was acknowledged and can't be read. Prints
+what is lost, as `queue check` does, and changes nothing: the end is 65. With --accept-loss all that
+can be read goes into a new store that takes the place of the damaged one, which stays beside it as
+DIR.damaged-TIME. Nothing is deleted. There must be room for all that is pending, and no broker may
+run.
+
+Examples:
+  forebay queue repair --data-dir /var/lib/forebay
+  forebay queue repair --data-dir /var/lib/forebay --accept-loss";
+
 /// The commands of `queue`.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Queue {
@@ -94,6 +128,18 @@ pub(crate) enum Queue {
     /// Put exported messages into the queues of a store that no broker runs on
     #[command(after_help = IMPORT_HELP)]
     Import(QueueImport),
+    /// Print every backup of done messages, a line each
+    #[command(after_help = BACKUPS_HELP)]
+    Backups(QueueBackups),
+    /// Put messages of a backup into their queue again
+    #[command(after_help = RESTORE_HELP)]
+    Restore(QueueRestore),
+    /// Delete a backup
+    #[command(after_help = DELETE_BACKUP_HELP)]
+    DeleteBackup(QueueDeleteBackup),
+    /// Make a damaged store good, as far as it can be read
+    #[command(after_help = REPAIR_HELP)]
+    Repair(QueueRepair),
 }
 
 /// Which store.
@@ -128,6 +174,9 @@ pub(crate) struct QueueShow {
     /// Messages that are done with too, as far as they are still there
     #[arg(long)]
     pub(crate) all: bool,
+    /// Only messages that are done with and in this backup
+    #[arg(long, value_name = "BACKUP", conflicts_with = "all")]
+    pub(crate) backup: Option<String>,
     /// Only messages of this QoS
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub(crate) qos: Option<u8>,
@@ -214,6 +263,55 @@ pub(crate) struct QueueImport {
     /// The queue to put all of it into [default: the queue that each message came from]
     #[arg(long, value_name = "NAME")]
     pub(crate) queue: Option<OsString>,
+}
+
+/// The flags of `queue backups`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueBackups {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The flags of `queue restore`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueRestore {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// The backup, as `queue backups` prints it
+    #[arg(value_name = "BACKUP")]
+    pub(crate) backup: String,
+    /// The queue, any characters; -- goes before one that looks like a flag
+    #[arg(value_name = "NAME")]
+    pub(crate) name: OsString,
+    /// Only rowids from A to B, both included; either may be left out
+    #[arg(long, value_name = "A..B", value_parser = rowids)]
+    pub(crate) rowids: Option<(Option<u64>, Option<u64>)>,
+}
+
+/// The flags of `queue delete-backup`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueDeleteBackup {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// The backup, as `queue backups` prints it
+    #[arg(value_name = "BACKUP")]
+    pub(crate) backup: String,
+}
+
+/// The flags of `queue repair`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueRepair {
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+    /// Go on without what is lost
+    #[arg(long)]
+    pub(crate) accept_loss: bool,
+    /// One JSON object a line: the faults, then what was done
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -38,6 +38,7 @@ pub(crate) fn run(flags: cli::Broker, up: bool) -> Result<(), Failure> {
     config.listeners = told.listeners();
     config.metrics = told.metrics.value;
     config.driver = driver(told.disk_driver.value);
+    config.store = told.store.values.options();
     config.broker.limits = told.limits.values;
     config.broker.access = files.access;
     config.users = files.users;
@@ -61,6 +62,17 @@ fn reload(flags: &Flags, started: &config::Broker) -> Result<Settings, Vec<Strin
     let config = loaded.good().map_err(|failure| lines(&failure.message))?;
     let files =
         config::files::read(&config.broker).map_err(|problems| lines(&wrong(&problems).message))?;
+    let (packet, segment) = (
+        config.broker.limits.values.max_packet_size,
+        started.store.values.segment_size,
+    );
+    if segment / 2 < packet {
+        return Err(vec![format!(
+            "broker.limits.max_packet_size: {packet} is more than half a segment of the store, \
+             which is {segment} until the broker is started again; use {} or less, or start it anew",
+            segment / 2
+        )]);
+    }
     Ok(Settings {
         access: files.access,
         users: files.users,
@@ -87,6 +99,7 @@ fn later(started: &config::Broker, read: &config::Broker) -> Vec<String> {
             "broker.disk_driver",
             started.disk_driver.value != read.disk_driver.value,
         ),
+        ("[broker.store]", started.store.values != read.store.values),
         (
             "broker.listen or [[broker.listener]]",
             ways_in(started) != ways_in(read),
@@ -202,12 +215,13 @@ fn told_why(error: &RunError) -> String {
         RunError::AddressInUse { .. } => "stop what listens there, or give another address",
         RunError::Listen { .. } => "correct the address, or the rights to it",
         RunError::DataDir { source, .. } if source.kind() == ErrorKind::StorageFull => {
-            "make room: a store grows in segments of 64 MiB; nothing was deleted"
+            "make room, or set a smaller segment_size in [broker.store]; nothing was deleted"
         }
         RunError::DataDir { .. } => "correct the path or its rights; nothing was deleted",
         RunError::Locked { .. } => "stop that process first, or give another --data-dir",
         RunError::Damaged { .. } => {
-            "nothing was changed; keep a copy of the directory before anything is tried"
+            "nothing was changed; forebay queue repair says what is lost, and goes on without it if \
+             that is accepted"
         }
         RunError::NewerFormat { .. } => "use the newer release; nothing was changed",
         RunError::Store { .. } | RunError::Row { .. } => "nothing was changed",

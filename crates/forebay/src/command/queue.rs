@@ -1,10 +1,12 @@
 //! `forebay queue`: what is in the queues of a store.
 
+mod backups;
 mod check;
 mod export;
 mod follow;
 mod import;
 mod list;
+mod repair;
 mod show;
 mod text;
 
@@ -13,6 +15,7 @@ use std::{
     io::{self, Write},
     ops::ControlFlow,
     path::PathBuf,
+    time::{Duration, Instant},
 };
 
 use forebay_node::inspect::{Fault, InspectError};
@@ -24,6 +27,9 @@ use crate::{
     exit::{Exit, Failure, chain},
     output,
 };
+
+/// Between two words of progress, and before the first.
+const PACE: Duration = Duration::from_secs(1);
 
 /// Does what was asked of the queues.
 ///
@@ -37,6 +43,10 @@ pub(crate) fn run(command: &cli::Queue) -> Result<(), Failure> {
         cli::Queue::Check(flags) => check::run(flags),
         cli::Queue::Export(flags) => export::run(flags),
         cli::Queue::Import(flags) => import::run(flags),
+        cli::Queue::Backups(flags) => backups::list(flags),
+        cli::Queue::Restore(flags) => backups::restore(flags),
+        cli::Queue::DeleteBackup(flags) => backups::delete(flags),
+        cli::Queue::Repair(flags) => repair::run(flags),
     }
 }
 
@@ -49,6 +59,22 @@ fn directory(store: &StoreAt) -> Result<PathBuf, Failure> {
     Ok(config.broker.data_dir.value)
 }
 
+/// What there is to do about damage.
+const TO_REPAIR: &str = "nothing was changed; forebay queue repair says what is lost, and goes on \
+                         without it if that is accepted";
+
+/// Tells how far something is, now and then.
+fn progress() -> impl FnMut(&str, u64, u64) {
+    let mut last = Instant::now();
+    move |what, done, all| {
+        if last.elapsed() >= PACE {
+            last = Instant::now();
+            let percent = done.min(all) * 100 / all.max(1);
+            eprintln!("{what} {percent} %");
+        }
+    }
+}
+
 /// What went wrong, and what to do about it.
 fn failure(error: &InspectError) -> Failure {
     let (exit, cure) = match error {
@@ -59,14 +85,15 @@ fn failure(error: &InspectError) -> Failure {
             );
             return Failure::new(Exit::Refused, text);
         }
+        InspectError::NoBackup { .. } => (
+            Exit::Refused,
+            "forebay queue backups prints those there are",
+        ),
         InspectError::DataDir { .. } => {
             (Exit::Io, "correct the path, with --data-dir, or its rights")
         }
         InspectError::Locked { .. } => (Exit::Locked, "stop that process first"),
-        InspectError::Damaged { .. } => (
-            Exit::Data,
-            "nothing was changed; keep a copy of the directory before anything is tried",
-        ),
+        InspectError::Damaged { .. } => (Exit::Data, TO_REPAIR),
         InspectError::NewerFormat { .. } => (Exit::Data, "use the newer release"),
         InspectError::Store { .. } | _ => (Exit::Data, "nothing was changed"),
     };

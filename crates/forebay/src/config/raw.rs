@@ -81,7 +81,13 @@ macro_rules! table {
 }
 
 /// Every table, in the order of the reference.
-pub(crate) const TABLES: &[Table] = &[Broker::TABLE, Listener::TABLE, Limits::TABLE, Log::TABLE];
+pub(crate) const TABLES: &[Table] = &[
+    Broker::TABLE,
+    Listener::TABLE,
+    Store::TABLE,
+    Limits::TABLE,
+    Log::TABLE,
+];
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -124,7 +130,7 @@ table! {
         /// which. `auto` begins with the first.
         disk_driver: String, "`auto`, `io_uring`, `pwritev2` or `fdatasync`", "`auto`", "\"auto\"";
     }
-    inner { limits: Limits, listener: Vec<Listener> }
+    inner { limits: Limits, listener: Vec<Listener>, store: Store }
 }
 
 table! {
@@ -158,6 +164,29 @@ table! {
         /// Whether clients may come in here without a name, from anywhere. Where it is not
         /// written, `broker.allow_anonymous` says.
         allow_anonymous: bool, "true or false", "not set", "true";
+    }
+}
+
+table! {
+    /// How the store is kept. Sizes are bytes. What is changed here counts at the next start, for
+    /// what is written from then on.
+    Store = "broker.store" {
+        /// Bytes of a new segment of the log, a multiple of 1 MiB and at least twice
+        /// `broker.limits.max_packet_size`. Segments are made whole, so that a store takes two of
+        /// them from the first day.
+        segment_size: i64, "bytes", "`67108864`", "16777216";
+        /// Bytes of the file system that are left free: below them messages are refused with 0x97
+        /// until there is room again, while deliveries and acknowledgements go on.
+        low_water: i64, "bytes", "`67108864`", "0";
+        /// Bytes of the log between two checkpoints: fewer make a start after a crash faster, and
+        /// more writing.
+        checkpoint_after: i64, "bytes", "`67108864`", "16777216";
+        /// Messages that one queue is done with, at which the log is rotated: what is done with
+        /// leaves it. 0 rotates never; space is used again all the same.
+        rotate_after: i64, "number", "`0`", "100000";
+        /// Segments in which nothing is pending any more that are kept as backups, the newest
+        /// ones; `forebay queue backups` lists them. 0 keeps none.
+        backups: i64, "number", "`0`", "8";
     }
 }
 

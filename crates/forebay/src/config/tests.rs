@@ -192,6 +192,35 @@ fn flags_override_the_file_and_the_file_the_defaults() {
 }
 
 #[test]
+fn a_segment_that_does_not_take_the_largest_packet_is_told_with_both_cures() {
+    let text = "[broker.store]\nsegment_size = 4194304\n";
+    assert_eq!(
+        problems(text),
+        [
+            "forebay.toml:2: broker.store.segment_size: 4194304 is less than twice \
+             broker.limits.max_packet_size, which is 4194304 by default; use 8388608 or more, \
+             or set max_packet_size to 2097152 or less"
+        ]
+    );
+    let with = |packet: u32| format!("{text}[broker.limits]\nmax_packet_size = {packet}\n");
+    assert!(problems(&with(2_097_152)).is_empty());
+    assert_eq!(problems(&with(2_097_153)).len(), 1);
+}
+
+#[test]
+fn a_segment_that_is_no_whole_number_of_mebibytes_is_told_with_one_that_is() {
+    let told = problems("[broker.store]\nsegment_size = 16777217\n");
+    let text = "forebay.toml:2: broker.store.segment_size: 16777217 is not a multiple of 1048576; \
+                use 17825792";
+    assert_eq!(told, [text]);
+    let told = problems("[broker.store]\nsegment_size = 1073741825\n");
+    assert!(
+        told[0].ends_with("use a number from 4194304 to 1073741824"),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn a_file_that_was_named_must_be_there() {
     let loaded = load(Some(Path::new("/nowhere/forebay.toml")), &Flags::default());
     let failure = loaded.good().unwrap_err();

@@ -5,13 +5,17 @@
 
 use std::{fmt, net::SocketAddr, path::PathBuf};
 
-use forebay_node::broker::Listener;
+use forebay_node::{
+    Limits,
+    broker::{Keeping, Listener},
+};
 use serde::Serialize;
 use toml::Spanned;
 
 use super::{
-    judge::{Fault, Judge, address, number, one_of},
+    judge::{Fault, Judge, address, one_of},
     listener,
+    numbers::Numbers,
     problem::{Place, Problem},
     raw::{self, Raw},
 };
@@ -86,17 +90,10 @@ pub(crate) struct Broker {
     pub(crate) refused_publish: Sourced<RefusedPublish>,
     /// How it writes.
     pub(crate) disk_driver: Sourced<DiskDriver>,
+    /// How it keeps its store.
+    pub(crate) store: Numbers<Keeping>,
     /// What clients may take.
-    pub(crate) limits: Limits,
-}
-
-/// The limits' part.
-#[derive(Clone, Debug)]
-pub(crate) struct Limits {
-    /// What the broker is given.
-    pub(crate) values: forebay_node::Limits,
-    /// The same, with their origin.
-    lines: Vec<Line>,
+    pub(crate) limits: Numbers<Limits>,
 }
 
 /// The log's part.
@@ -197,7 +194,8 @@ pub(crate) fn validate(
             DiskDriver::Auto,
             |text| one_of(text),
         ),
-        limits: limits(&mut judge, &raw.broker.limits),
+        store: judge.store(&raw.broker.store),
+        limits: judge.limits(&raw.broker.limits),
     };
     let table = raw::Log::TABLE.name;
     let log = Log {
@@ -228,6 +226,7 @@ pub(crate) fn validate(
     broker.more = more
         .filter_map(|it| judge.listener(it, asks, open))
         .collect();
+    judge.sizes(&raw.broker, &broker);
     judge.anonymous(&raw.broker, &broker);
     (Config { broker, log }, judge.problems)
 }
@@ -238,50 +237,6 @@ fn path(text: &str) -> Result<PathBuf, Fault> {
         text => Ok(PathBuf::from(text)),
     }
 }
-
-macro_rules! limits {
-    ($($field:ident: $type:ty, $least:literal, $most:expr;)+) => {
-        fn limits(judge: &mut Judge<'_>, raw: &raw::Limits) -> Limits {
-            let mut values = forebay_node::Limits::default();
-            let mut lines = Vec::new();
-            $(
-                let name = stringify!($field);
-                let picked: Sourced<$type> = judge.pick(
-                    None,
-                    (raw::Limits::TABLE.name, name, &raw.$field),
-                    values.$field,
-                    |&value| number(value, $least, $most),
-                );
-                values.$field = picked.value;
-                lines.push(Line {
-                    key: format!("{}.{name}", raw::Limits::TABLE.name),
-                    value: picked.value.into(),
-                    origin: picked.origin,
-                });
-            )+
-            Limits { values, lines }
-        }
-    };
-}
-
-limits! {
-    max_connections: u32, 1, u32::MAX;
-    max_sessions: u32, 1, u32::MAX;
-    max_packet_size: u32, 128, 8_388_608;
-    receive_maximum: u16, 1, u16::MAX;
-    max_inflight: u16, 1, u16::MAX;
-    max_queued_messages: u64, 1, MOST;
-    max_unreleased_bytes: u64, 1, MOST;
-    max_subscriptions: u32, 1, u32::MAX;
-    max_topic_levels: u16, 1, u16::MAX;
-    max_retained: u64, 0, MOST;
-    max_early_bytes: u32, 1, u32::MAX;
-    connect_timeout_secs: u32, 1, 86_400;
-    max_session_expiry_secs: u32, 0, u32::MAX;
-}
-
-/// The largest number that TOML has.
-const MOST: u64 = i64::MAX as u64;
 
 impl Judge<'_> {
     fn level(&mut self, raw: &raw::Log, level: &Sourced<String>) {
@@ -380,6 +335,7 @@ impl Config {
         for (index, listener) in broker.more.iter().enumerate() {
             lines.extend(listener::lines(index, listener));
         }
+        lines.extend(broker.store.lines.iter().cloned());
         lines.extend(broker.limits.lines.iter().cloned());
         lines.push(line("log.level", &self.log.level, |level| {
             level.clone().into()

@@ -1,9 +1,11 @@
 //! `forebay queue` on the store of a broker that runs, and of one that was killed.
 
+mod backups;
 mod carry;
 mod check;
 mod follow;
 mod look;
+mod repair;
 
 use std::{
     collections::BTreeMap,
@@ -107,6 +109,19 @@ fn everything(dir: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
             (path, (changed.expect("a time"), bytes))
         })
         .collect()
+}
+
+/// A broker with small segments, and more of this in its `[broker.store]`.
+#[track_caller]
+fn kept(more: &str) -> Broker {
+    let mut broker = Broker::at_rest();
+    let config = broker.home().join("forebay.toml");
+    let limits = "[broker.limits]\nmax_packet_size = 1048576\n";
+    let store = format!("[broker.store]\nsegment_size = 4194304\n{more}");
+    fs::write(&config, format!("{store}{limits}")).expect("a file");
+    broker.add_flags(&["--config", config.to_str().expect("UTF-8")]);
+    broker.run();
+    broker
 }
 
 /// A broker with a session that is away, and one to publish with.

@@ -1,7 +1,5 @@
 //! `forebay queue check`: whether everything in a store can be read.
 
-use std::time::{Duration, Instant};
-
 use forebay_node::inspect;
 use serde_json::json;
 
@@ -11,23 +9,14 @@ use crate::{
     exit::{Exit, Failure},
 };
 
-/// Between two words of progress, and before the first.
-const PACE: Duration = Duration::from_secs(1);
-
 /// Prints every fault, and what was read.
 ///
 /// # Errors
 /// [`Exit::Data`] where there is a fault; others where the store can't be opened.
 pub(super) fn run(flags: &cli::QueueCheck) -> Result<(), Failure> {
     let dir = super::directory(&flags.store)?;
-    let mut last = Instant::now();
-    let progress = |done: u64, all: u64| {
-        if last.elapsed() >= PACE {
-            last = Instant::now();
-            let percent = done.min(all) * 100 / all.max(1);
-            eprintln!("checked {percent} %");
-        }
-    };
+    let mut progress = super::progress();
+    let progress = |done, all| progress("checked", done, all);
     let checked = inspect::check(&dir, progress).map_err(|error| super::failure(&error))?;
     let mut lines = Lines::under(None);
     for fault in &checked.faults {
@@ -62,6 +51,5 @@ pub(super) fn run(flags: &cli::QueueCheck) -> Result<(), Failure> {
     if faults == 0 {
         return Ok(());
     }
-    let cure = "nothing was changed; keep a copy of the directory before anything is tried";
-    Err(Failure::new(Exit::Data, cure))
+    Err(Failure::new(Exit::Data, super::TO_REPAIR))
 }

@@ -17,6 +17,7 @@ pub(super) fn run(flags: &cli::QueueShow) -> Result<(), Failure> {
     let dir = super::directory(&flags.store)?;
     let mut filter = Filter::default();
     filter.all = flags.all;
+    filter.backup.clone_from(&flags.backup);
     filter.qos = flags.qos;
     filter.state.clone_from(&flags.state);
     filter.rowids = flags.rowids.unwrap_or_default();

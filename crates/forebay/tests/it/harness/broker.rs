@@ -40,19 +40,29 @@ impl Broker {
     /// Starts a broker on a new directory with more flags.
     #[track_caller]
     pub(crate) fn with(flags: &[&str]) -> Self {
+        let mut broker = Self::at_rest();
+        broker.add_flags(flags);
+        broker.run();
+        broker
+    }
+
+    /// A broker with a new directory, for [`Broker::run`] to start.
+    pub(crate) fn at_rest() -> Self {
         let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-        let flags = flags.iter().map(|&flag| flag.to_owned()).collect();
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut broker = Self {
+        Self {
             home,
-            flags,
+            flags: Vec::new(),
             process: None,
             mqtt: nowhere,
             metrics: None,
             ready: String::new(),
-        };
-        broker.run();
-        broker
+        }
+    }
+
+    /// Flags for every start from now on.
+    pub(crate) fn add_flags(&mut self, flags: &[&str]) {
+        self.flags.extend(flags.iter().map(|&flag| flag.to_owned()));
     }
 
     /// Starts the broker again on the same directory, on another port.

@@ -170,12 +170,12 @@ impl<D: Disk> Store<D> {
     /// Whether commits of `len` bytes together would still be taken: for callers that must stop
     /// taking things in before what they have taken is refused.
     pub fn has_room(&mut self, len: usize) -> bool {
-        self.log.has_room_for_data(len)
+        self.asks_for_room(len)
     }
 
     /// Whether appends would be refused with [`CommitError::Full`](crate::CommitError::Full).
     pub fn is_full(&mut self) -> bool {
-        !self.log.has_room_for_data(0)
+        !self.asks_for_room(0)
     }
 
     /// Sleeps until a write has ended, the [`Store::waker`] is called or the time is over.

@@ -12,6 +12,8 @@ use crate::{
     error::{CommitError, Poisoned},
 };
 
+/// The free space is looked at again once this part of a segment was written.
+const FREE_SHARE: u64 = 64;
 /// Bytes of zeros in one write.
 const STEP: u32 = 1 << 20;
 
@@ -23,6 +25,8 @@ pub(super) struct Room {
     zeroing: Option<Zeroing>,
     /// From where in the head on the next segment is made.
     prepare_at: u32,
+    /// The space above the low water when this many bytes of frames had been written.
+    free: (u64, u64),
 }
 
 /// A new segment, which is the next one or the head.
@@ -47,6 +51,7 @@ impl Room {
             next,
             zeroing: None,
             prepare_at: head.len / 4,
+            free: (0, 0),
         }
     }
 
@@ -132,6 +137,7 @@ impl<D: Disk> Log<D> {
         self.write_header(number, len)?;
         self.segments.add(number, len);
         self.room.next = Some(len);
+        self.room.free = (0, 0);
         Ok(())
     }
 
@@ -239,17 +245,39 @@ impl<D: Disk> Log<D> {
         free.saturating_sub(self.options.low_water)
     }
 
-    /// Whether `len` bytes that add data leave enough room for what only takes away.
-    pub(crate) fn has_room_for_data(&mut self, len: usize) -> bool {
-        let reserve = u64::from(self.options.segment_size / 4);
-        let need = len as u64 + u64::from(self.alignment) + reserve;
+    /// Bytes that may be moved to the head where the space is short, which is all that there is but
+    /// for an eighth of a segment.
+    pub(crate) fn room_to_move(&mut self) -> u64 {
+        let len = u64::from(self.options.segment_size);
+        let files = self.disk.free_space().unwrap_or_default() / len * len;
+        let dead = self.dead().map_or(0, |(_, len)| u64::from(len));
+        let room = u64::from(self.room.head.left()) + self.room.next.map_or(0, u64::from);
+        (room + dead + files).saturating_sub(len / 8)
+    }
+
+    /// Whether `len` bytes that add data leave enough room for what only takes away: steps and
+    /// ends of messages, and a checkpoint of `told` bytes, without which no segment dies.
+    pub(crate) fn has_room_for_data(&mut self, len: usize, told: u64) -> bool {
+        let segment = u64::from(self.options.segment_size);
+        let need = len as u64 + u64::from(self.alignment) + segment / 4 + told;
         let mut room = u64::from(self.room.head.left()) + self.room.next.map_or(0, u64::from);
         room = room.saturating_sub(self.open.as_ref().map_or(0, |open| open.buf.len() as u64));
         if room < need {
             room += self.dead().map_or(0, |(_, len)| u64::from(len));
         }
         // A whole segment is made or none.
-        room >= need || self.free_above_low_water() >= u64::from(self.options.segment_size)
+        room >= need || room + self.free_seen() / segment * segment >= need
+    }
+
+    /// The space above the low water, as it was a part of a segment ago if that was enough for one.
+    fn free_seen(&mut self) -> u64 {
+        let segment = u64::from(self.options.segment_size);
+        let written = self.stats.frame_bytes;
+        let (at, seen) = self.room.free;
+        if seen < segment || written - at >= segment / FREE_SHARE {
+            self.room.free = (written, self.free_above_low_water());
+        }
+        self.room.free.1
     }
 }
 

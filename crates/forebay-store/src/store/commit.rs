@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 
 use super::{Stats, Store};
 use crate::{
@@ -40,9 +40,7 @@ pub struct Committed {
 /// What the checks of a batch need, kept for its allocations.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    created: HashMap<QueueId, Bytes>,
-    /// The queues of `created` by name.
-    names: HashMap<Bytes, QueueId>,
+    created: BTreeMap<QueueId, Bytes>,
     dropped: BTreeSet<QueueId>,
     /// Messages appended by the operations before `counted`; brought forward where it is needed.
     appended: BTreeMap<QueueId, u64>,
@@ -86,7 +84,7 @@ impl<D: Disk> Store<D> {
         if len > max {
             return Err(CommitError::TooLarge { len, max });
         }
-        if adds_data && !self.log.has_room_for_data(len) {
+        if adds_data && !self.asks_for_room(len) {
             return Err(CommitError::Full);
         }
         self.log.reserve(len)?;
@@ -222,9 +220,7 @@ impl<D: Disk> Store<D> {
                 }
                 Op::DropQueue { queue } => {
                     let slot = self.check_queue(*queue)?;
-                    if let Some(name) = self.scratch.created.remove(queue) {
-                        self.scratch.names.remove(&name);
-                    }
+                    self.scratch.created.remove(queue);
                     self.scratch.dropped.insert(*queue);
                     slot
                 }
@@ -270,22 +266,19 @@ impl<D: Disk> Store<D> {
                 max: NAME_MAX,
             });
         }
-        let Scratch {
-            created,
-            names,
-            dropped,
-            ..
-        } = &mut self.scratch;
         let named = self.state.queues.by_name(name).map(|it| it.id);
-        let known = named.filter(|id| !dropped.contains(id));
-        let fresh = names.get(name).copied();
-        let is_numbered = self.state.queues.get(queue).is_some() || created.contains_key(&queue);
-        let numbered = is_numbered.then_some(queue);
+        let known = named.filter(|id| !self.scratch.dropped.contains(id));
+        let fresh = self
+            .scratch
+            .created
+            .iter()
+            .find(|(_, it)| *it == name)
+            .map(|(id, _)| *id);
+        let numbered = self.state.queues.get(queue).map(|it| it.id);
         if let Some(queue) = known.or(fresh).or(numbered) {
             return Err(CommitError::QueueExists { queue });
         }
-        created.insert(queue, name.clone());
-        names.insert(name.clone(), queue);
+        self.scratch.created.insert(queue, name.clone());
         Ok(())
     }
 
@@ -346,9 +339,7 @@ impl<D: Disk> Store<D> {
 
 impl Scratch {
     fn clear(&mut self) {
-        // What many queues took is given back: batches that make queues are few.
-        self.created = HashMap::default();
-        self.names = HashMap::default();
+        self.created.clear();
         self.dropped.clear();
         self.appended.clear();
         self.counted = 0;

@@ -24,6 +24,10 @@ use crate::{
 
 /// Entries looked at between two looks at the budget.
 const RUN: usize = 1024;
+/// A store that is short of room counts again once this part of a segment was written or done with.
+const PRESSED_SHARE: u64 = 16;
+/// Bytes that a checkpoint takes for a pending message, about.
+pub(super) const ENTRY_TOLD: u64 = 16;
 /// Contents counted one by one; of more, a share is counted and multiplied.
 const SAMPLE_MAX: u64 = 1 << 16;
 /// Contents whose new place is remembered for the other queues that have them. One that is met
@@ -35,8 +39,10 @@ pub(super) struct Compactor {
     segment_size: u64,
     after_bytes: u64,
     step_bytes: usize,
-    /// How far [`Store::changed`] was at the last count.
-    counted_at: u64,
+    /// How far [`Store::changed`] was at the last count, if there was one.
+    counted_at: Option<u64>,
+    /// Whether the last room that was asked for is not there.
+    pressed: bool,
     /// Bytes that lived at the last count.
     live: u64,
     stage: Stage,
@@ -52,6 +58,53 @@ enum Stage {
     Pass(Pass),
     /// The pass is over; its segments die once the checkpoint of this number is complete.
     Settling(u64),
+}
+
+/// A segment that is not written to any more.
+struct Closed {
+    number: u32,
+    len: u64,
+    /// Bytes in it that live.
+    lives: u64,
+}
+
+/// The youngest segment to empty so that closed ones hold half as much again as lives and a
+/// segment more, or as far towards that as one pass goes.
+fn bound_kept<'a>(
+    closed: impl Iterator<Item = &'a Closed>,
+    mut total: u64,
+    live: u64,
+    segment_size: u64,
+) -> Option<u32> {
+    let (mut copies, mut last) = (0, None);
+    for it in closed {
+        let too_much = copies > 0 && copies + it.lives > (live / 8).max(segment_size / 2);
+        if total <= live + live / 2 + segment_size || too_much {
+            break;
+        }
+        copies += it.lives;
+        total -= it.len.saturating_sub(it.lives);
+        last = Some(it.number);
+    }
+    last
+}
+
+/// The youngest segment to empty so that there is more room than before, where `room` is all that
+/// the copies may take. A pass that can't be finished would take room and give none.
+fn room_gained<'a>(closed: impl Iterator<Item = &'a Closed>, room: u64) -> Option<u32> {
+    let (mut copies, mut gained, mut last) = (0, 0, None);
+    for it in closed {
+        copies += it.lives;
+        // Copies are padded to whole blocks.
+        if copies + copies / 2 > room {
+            break;
+        }
+        gained += it.len.saturating_sub(it.lives);
+        if gained >= copies / 4 {
+            last = Some(it.number);
+        }
+    }
+    last
 }
 
 /// A walk over all queues that empties the oldest segments.
@@ -81,12 +134,28 @@ impl Compactor {
             segment_size: u64::from(options.segment_size),
             after_bytes: options.compact_after,
             step_bytes: options.checkpoint_step,
-            counted_at: 0,
+            counted_at: None,
+            pressed: false,
             live: 0,
             stage: Stage::Idle,
             pinned: None,
             passes: 0,
             copied: 0,
+        }
+    }
+
+    /// Whether a count is due, with so much written and done with since the store was opened.
+    ///
+    /// A store that is short of room looks early, and once at all: what was done with before it was
+    /// opened is not in `changed`, and nothing more may be done with while it is full.
+    fn is_due(&self, changed: u64) -> bool {
+        let usual = self.after_bytes.max(self.live / 16);
+        match self.counted_at {
+            None if self.pressed => true,
+            Some(at) if self.pressed => {
+                changed - at >= usual.min(self.segment_size / PRESSED_SHARE)
+            }
+            at => changed - at.unwrap_or(0) >= usual,
         }
     }
 
@@ -114,6 +183,16 @@ impl<D: Disk> Store<D> {
         (segment.live > 0).then_some(FileName::Segment(number))
     }
 
+    /// Whether `len` bytes that add data would be taken. Where not, what is done with is looked for
+    /// early.
+    pub(super) fn asks_for_room(&mut self, len: usize) -> bool {
+        let has_room = self
+            .log
+            .has_room_for_data(len, self.state.pending() * ENTRY_TOLD);
+        self.compactor.pressed = !has_room;
+        has_room
+    }
+
     /// Begins a pass that empties all segments before `head`.
     pub(super) fn empty_before(&mut self, head: u32) {
         self.compactor.stage = Stage::Pass(Pass::new(head - 1));
@@ -137,8 +216,7 @@ impl<D: Disk> Store<D> {
                 }
             },
             Stage::Idle => {
-                let due = self.compactor.after_bytes.max(self.compactor.live / 16);
-                if self.changed() - self.compactor.counted_at < due {
+                if !self.compactor.is_due(self.changed()) {
                     return Ok(());
                 }
                 self.plan(3);
@@ -173,9 +251,11 @@ impl<D: Disk> Store<D> {
     fn plan(&mut self, quarters: u64) {
         let mut lives = self.count();
         let live: u64 = lives.values().sum();
+        let of_checkpoint = self.state.pending() * ENTRY_TOLD;
         let compactor = &mut self.compactor;
+        let segment_size = compactor.segment_size;
         compactor.live = live;
-        compactor.counted_at = self.log.stats.frame_bytes + self.state.released();
+        compactor.counted_at = Some(self.log.stats.frame_bytes + self.state.released());
         compactor.stage = Stage::Idle;
         let segments = &self.log.segments;
         let pinned = compactor.pinned.and_then(|at| segments.get(at));
@@ -192,27 +272,30 @@ impl<D: Disk> Store<D> {
         let empty = closed()
             .take_while(|(_, segment)| is_empty(segment))
             .count();
-        if empty > 1 {
+        // One stays to be written to again, unless its room is wanted now.
+        if empty > usize::from(!compactor.pressed) {
             self.checkpointer.hurry();
         }
-        let closed = || closed().skip(empty);
-        let mut total: u64 = closed().map(|(_, segment)| u64::from(segment.len)).sum();
-        let (enough, segment_size) = (live + live / 2, compactor.segment_size);
-        if total <= live + live / 4 * quarters + segment_size {
-            return;
-        }
-        let (mut copies, mut last) = (0, None);
-        for (number, segment) in closed() {
-            let lives = lives.remove(&number).unwrap_or_default();
-            let too_much = copies > 0 && copies + lives > (live / 8).max(segment_size / 2);
-            let is_pinned = Some(number) == compactor.pinned;
-            if total <= enough + segment_size || too_much || is_pinned {
-                break;
-            }
-            copies += lives;
-            total -= u64::from(segment.len).saturating_sub(lives);
-            last = Some(number);
-        }
+        let closed = closed().skip(empty).map(|(number, segment)| Closed {
+            number,
+            len: u64::from(segment.len),
+            lives: lives.remove(&number).unwrap_or_default(),
+        });
+        let closed: Vec<Closed> = closed.collect();
+        let unpinned = closed
+            .iter()
+            .take_while(|it| Some(it.number) != compactor.pinned);
+        let total: u64 = closed.iter().map(|it| it.len).sum();
+        let last = if compactor.pressed {
+            room_gained(
+                unpinned,
+                self.log.room_to_move().saturating_sub(of_checkpoint),
+            )
+        } else if total <= live + live / 4 * quarters + segment_size {
+            None
+        } else {
+            bound_kept(unpinned, total, live, segment_size)
+        };
         if let Some(last) = last {
             compactor.stage = Stage::Pass(Pass::new(last));
         }
@@ -297,7 +380,9 @@ impl<D: Disk> Store<D> {
             .as_ref()
             .map_or(0, |it| record::bound(it.bytes.len() + CONTENT_HEAD))
             + record::bound(0);
-        if !self.log.has_room_for_data(len) {
+        // What was begun for want of room was found to fit into what is kept back.
+        let told = self.state.pending() * ENTRY_TOLD;
+        if !self.compactor.pressed && !self.log.has_room_for_data(len, told) {
             return Err(CommitError::Full);
         }
         self.log.reserve(len)?;

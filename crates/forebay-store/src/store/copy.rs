@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::Store;
+use super::{Store, compact::ENTRY_TOLD};
 use crate::{
     disk::Disk,
     error::{CommitError, CopyError, Poisoned},
@@ -134,7 +134,8 @@ impl<D: Disk> Store<D> {
             self.log.poll(true)?;
         }
         let len = record::bound(bytes.len() + CONTENT_HEAD);
-        if !self.log.has_room_for_data(len) {
+        let told = self.state.pending() * ENTRY_TOLD;
+        if !self.log.has_room_for_data(len, told) {
             return Err(CommitError::Full);
         }
         self.log.reserve(len)?;

@@ -136,6 +136,100 @@ fn an_append_that_finds_the_disk_full_leaves_nothing_and_a_full_queue_drains() {
     assert_eq!(contents(&disk.restart()), ["there is room again"]);
 }
 
+/// In which order what a full store holds is done with.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    Oldest,
+    Newest,
+    EveryThird,
+}
+
+/// Rowids from 1 to `last` in an order.
+fn ordered(order: Order, last: u64) -> Vec<u64> {
+    match order {
+        Order::Oldest => (1..=last).collect(),
+        Order::Newest => (1..=last).rev().collect(),
+        Order::EveryThird => (0..3)
+            .flat_map(|from| (1..=last).filter(move |rowid| rowid % 3 == from))
+            .collect(),
+    }
+}
+
+#[test]
+fn a_full_store_drains_in_any_order_and_has_room_again_by_itself_whatever_its_thresholds() {
+    // queue claim 24
+    let segment = 256 * 512;
+    let options = Options {
+        segment_size: segment,
+        transaction_max: 64 << 10,
+        frame_target: 16 << 10,
+        low_water: u64::from(segment),
+        checkpoint_after: 1 << 30,
+        compact_after: 1 << 30,
+        ..options()
+    };
+    for (order, size, segments, reopens) in [
+        (Order::Oldest, 40, 3, false),
+        (Order::Oldest, 40, 8, true),
+        (Order::Oldest, 3000, 3, true),
+        (Order::Newest, 40, 3, false),
+        (Order::Newest, 3000, 8, true),
+        (Order::EveryThird, 40, 3, true),
+        (Order::EveryThird, 400, 8, false),
+        (Order::EveryThird, 3000, 3, false),
+    ] {
+        let context = format!("{order:?} of {size} bytes, {segments} segments, {reopens}");
+        let disk = SimDisk::new(1);
+        let open = || {
+            let opened = Store::open(disk.clone(), options.clone());
+            opened.expect("the store opens").0
+        };
+        let mut store = open();
+        disk.set_capacity(u64::from(segment) * (segments + 2));
+        let queue = store.next_queue_id();
+        let mut batch = Batch::new();
+        batch.create_queue(queue, "q");
+        store.commit(&batch).expect("committed");
+        store.open_queue(queue);
+        let mut taken = 0;
+        while let Ok(committed) = store.commit(&message(queue, &vec![7; size])) {
+            taken = committed.rowids[0];
+            if taken % 20 == 0 {
+                store.sync().expect("synced");
+            }
+        }
+        for (at, rowid) in ordered(order, taken).into_iter().enumerate() {
+            if reopens && at as u64 == taken / 2 {
+                drop(store);
+                store = open();
+                store.load(queue, Place::Queued).expect("it loads");
+            }
+            // As who serves others does, to tell them.
+            store.has_room(10_000);
+            let mut batch = Batch::new();
+            batch.finish(queue, rowid, Outcome::ACKED);
+            if let Err(error) = store.commit(&batch) {
+                panic!("{context}: {error} at {at} of {taken}: {:?}", store.stats());
+            }
+            // Small ones together, for each write takes a block.
+            if size > 512 || at % 16 == 0 {
+                store.sync().expect("synced");
+            }
+        }
+        let mut polls = 0;
+        while !store.has_room(10_000) || store.commit(&message(queue, &[8; 300])).is_err() {
+            store.submit().expect("submitted");
+            store.poll(false).expect("polled");
+            polls += 1;
+            assert!(
+                polls < 1000,
+                "{context}: full for ever, {:?}",
+                store.stats()
+            );
+        }
+    }
+}
+
 #[test]
 fn an_append_whose_write_fails_is_never_there_in_part() {
     // queue claims 6, 19, 20

@@ -252,26 +252,6 @@ fn a_queue_that_is_dropped_and_made_anew_in_one_batch_begins_at_one() {
 }
 
 #[test]
-fn two_queues_of_one_batch_have_two_names_and_two_numbers() {
-    let (_, mut store, queue) = with_queue(0);
-    let (one, other) = (store.next_queue_id(), store.next_queue_id());
-    for twice in [[(one, "a"), (other, "a")], [(one, "a"), (one, "b")]] {
-        let mut batch = Batch::new();
-        for (id, name) in twice {
-            batch.create_queue(id, name);
-        }
-        let error = store.commit(&batch).expect_err("there is one already");
-        assert!(matches!(error, CommitError::QueueExists { queue } if queue == one));
-    }
-    let mut batch = Batch::new();
-    batch.create_queue(one, "a").drop_queue(one);
-    batch.create_queue(other, "a").create_queue(one, "b");
-    store.commit(&batch).expect("each is new where it is made");
-    let found = [&b"a"[..], b"b", b"c-OUT"].map(|name| store.queue(name));
-    assert_eq!(found, [Some(other), Some(one), Some(queue)]);
-}
-
-#[test]
 fn a_failed_write_poisons_the_store_for_good() {
     // queue claim 19
     let (disk, mut store, queue) = with_queue(0);

@@ -1,14 +1,11 @@
 //! How much many queues cost (queue claim 26), measured in a process of its own.
 
-use std::{fs, process::Command, time::Duration};
+use std::{fs, process::Command};
 
-use forebay_store::{Batch, Options, OsDisk, OsOptions, Place, SimDisk, Store, UserFlag};
-use rustix::time::{ClockId, clock_gettime};
+use forebay_store::{Batch, Options, OsDisk, OsOptions, Place, Store, UserFlag};
 
 /// A share of the million that the claim speaks of.
 const QUEUES: u64 = 100_000;
-/// Queues made in one batch.
-const MADE: u64 = 25_000;
 const BYTES_MAX: u64 = 256 << 20;
 const MILLION: u64 = 1_000_000;
 
@@ -92,39 +89,4 @@ fn a_million_queues_fit_in_256_mib_and_need_no_files_or_threads_of_their_own() {
     let text = String::from_utf8_lossy(&output.stdout);
     println!("{text}{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && text.contains("1 passed"));
-}
-
-/// What this thread has taken of a core.
-fn cpu() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::try_from(time).expect("it does not go back")
-}
-
-#[test]
-fn a_queue_costs_the_same_to_make_however_many_others_are_made_with_it() {
-    // queue claim 26
-    let cost = |at_once: u64| {
-        let options = Options {
-            low_water: 0,
-            ..Options::default()
-        };
-        let (mut store, _) = Store::open(SimDisk::new(1), options).expect("the store opens");
-        let begun = cpu();
-        for first in (0..MADE).step_by(at_once as usize) {
-            let mut batch = Batch::new();
-            for number in first..first + at_once {
-                batch.create_queue(store.next_queue_id(), format!("client {number}-OUT"));
-            }
-            store.commit(&batch).expect("committed");
-            store.poll(false).expect("sound");
-        }
-        assert_eq!(store.stats().queues, MADE);
-        cpu().saturating_sub(begun)
-    };
-    let (few, all) = (cost(1000), cost(MADE));
-    println!("{few:?} of a core by the thousand, {all:?} all at once");
-    assert!(
-        all < 4 * few,
-        "{few:?} by the thousand, {all:?} all at once"
-    );
 }

@@ -21,6 +21,7 @@ mod cli;
 mod connect;
 mod crash;
 mod expiry;
+mod full;
 mod harness;
 mod listeners;
 mod malformed;

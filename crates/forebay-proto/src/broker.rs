@@ -26,6 +26,7 @@ use crate::{
 
 mod access;
 mod acknowledge;
+mod alias;
 mod authenticate;
 mod commit;
 mod connect;
@@ -167,7 +168,7 @@ impl Broker {
     fn live(&mut self, connection: ConnectionId, session: SessionId, packet: Packet, now: Instant) {
         let before = (self.last_seq, self.ops.len());
         match packet {
-            Packet::Publish(publish) => self.publish(connection, session, &publish, now),
+            Packet::Publish(publish) => self.publish(connection, session, publish, now),
             Packet::PubAck(ack) => self.puback(session, &ack, now),
             Packet::PubRec(ack) => self.pubrec(connection, session, &ack, now),
             Packet::PubRel(ack) => self.pubrel(connection, session, &ack, now),

@@ -13,6 +13,9 @@ pub struct Limits {
     pub max_packet_size: u32,
     /// QoS 1 and 2 messages a client may have unacknowledged; past it 0x93 (MQTT 5 only).
     pub receive_maximum: u16,
+    /// Topic aliases of one connection, as many each way: names kept, of up to 65,535 bytes. A
+    /// higher alias of a client ends its connection with 0x94; further topics are sent by name.
+    pub topic_alias_maximum: u16,
     /// QoS 1 and 2 messages sent to a client and unacknowledged; further ones stay queued.
     pub max_inflight: u16,
     /// Messages waiting in the queue of one session; a publish that would pass it is refused with
@@ -52,6 +55,7 @@ impl Default for Limits {
             max_sessions: 1_000_000,
             max_packet_size: 4 * 1024 * 1024,
             receive_maximum: 256,
+            topic_alias_maximum: 10,
             max_inflight: 256,
             max_queued_messages: 1_000_000,
             max_unreleased_bytes: 16 * 1024 * 1024,

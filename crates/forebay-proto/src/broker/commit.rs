@@ -55,11 +55,12 @@ impl Broker {
 
     pub(super) fn run(&mut self, effect: Effect, now: Instant) {
         match effect {
-            Effect::Transmit(connection, packet) => {
+            Effect::Transmit(connection, mut packet) => {
                 let Some(peer) = self.connections.get_mut(&connection) else {
                     return;
                 };
                 peer.answered(&packet);
+                peer.shorten(&mut packet);
                 self.stats.count_sent(&packet);
                 self.transmit_or_close(connection, packet, now);
             }

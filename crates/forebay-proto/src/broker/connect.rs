@@ -8,7 +8,12 @@
 use alloc::{boxed::Box, format, vec::Vec};
 
 use crate::{
-    broker::{Broker, Op, Output, Phase, Resumed, Session, Table, commit::Effect, persist, state},
+    broker::{
+        Broker, Op, Output, Phase, Resumed, Session, Table,
+        alias::{Given, Received},
+        commit::Effect,
+        persist, state,
+    },
     id::{ClientId, ConnectionId, SessionId},
     packet::{ConnAck, Connect, Packet, Version},
     property::{Properties, PropertiesBuilder, Property},
@@ -289,6 +294,10 @@ impl Broker {
             peer.phase = Phase::Connecting(session);
             // One and a half times the keep alive. [MQTT-3.1.2-22]
             peer.silence_ms_max = u64::from(connect.keep_alive_secs) * 1500;
+            peer.receive_maximum = limits.receive_maximum;
+            peer.received = Received::new(limits.topic_alias_maximum);
+            let wanted = connect.properties.topic_alias_maximum().unwrap_or(0);
+            peer.given = Given::new(wanted.min(limits.topic_alias_maximum));
         }
         self.watch_silence(connection);
     }
@@ -337,6 +346,9 @@ fn connack_properties(
         granted.push(Property::ReceiveMaximum(limits.receive_maximum));
     }
     granted.push(Property::MaximumPacketSize(limits.max_packet_size));
+    if limits.topic_alias_maximum > 0 {
+        granted.push(Property::TopicAliasMaximum(limits.topic_alias_maximum));
+    }
     if assigned || connect.client_id.is_empty() {
         granted.push(Property::AssignedClientIdentifier(
             session.client_id.as_str(),

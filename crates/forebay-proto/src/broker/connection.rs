@@ -3,7 +3,10 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    broker::Peer,
+    broker::{
+        Peer,
+        alias::{Given, Received},
+    },
     id::{Seq, SessionId},
     packet::{Connect, Packet, Version, encoded_len},
     time::Instant,
@@ -37,6 +40,12 @@ pub(super) struct Connection {
     pub(super) max_packet_size: u32,
     /// QoS 1 and 2 messages of the client that are not answered to the end.
     pub(super) unacknowledged: u32,
+    /// How many those may be, as the client was told.
+    pub(super) receive_maximum: u16,
+    /// The topic aliases of the client.
+    pub(super) received: Received,
+    /// The topic aliases given to it.
+    pub(super) given: Given,
     /// The commit that holds all that its packets decided.
     pub(super) decided: Seq,
     /// The CONNECT whose name and password are being checked.
@@ -57,6 +66,9 @@ impl Connection {
             watched_until: None,
             max_packet_size: u32::MAX,
             unacknowledged: 0,
+            receive_maximum: u16::MAX,
+            received: Received::default(),
+            given: Given::default(),
             decided: Seq(0),
             connect: None,
             early: VecDeque::new(),
@@ -107,6 +119,18 @@ impl Connection {
         };
         if ends {
             self.unacknowledged = self.unacknowledged.saturating_sub(1);
+        }
+    }
+
+    /// Has a topic alias stand for the topic name of `packet`, if it is a PUBLISH and the client
+    /// takes aliases.
+    pub(super) fn shorten(&mut self, packet: &mut Packet) {
+        if let Packet::Publish(publish) = packet {
+            let (max, version) = (self.max_packet_size, self.version);
+            self.given.shorten(publish, |longer| {
+                let longer = || encoded_len(&Packet::Publish(longer.clone()), version);
+                max == u32::MAX || longer() <= max as usize
+            });
         }
     }
 

@@ -16,14 +16,15 @@ impl Broker {
         &mut self,
         connection: ConnectionId,
         session: SessionId,
-        publish: &Publish,
+        mut publish: Publish,
         now: Instant,
     ) {
         self.stats.count_received(publish.qos);
-        if let Err(reason) = self.judge_connection(connection, session, publish) {
+        if let Err(reason) = self.judge_connection(connection, session, &mut publish) {
             self.close(connection, reason, now);
             return;
         }
+        let publish = &publish;
         let stored = self.is_stored(session, publish);
         if !stored && !self.may_publish(session, publish.topic.as_str()) {
             return self.deny_publish(connection, publish, now);
@@ -162,21 +163,17 @@ impl Broker {
         self.after_commit(Effect::Transmit(connection, pubcomp), now);
     }
 
-    /// What makes a PUBLISH end its connection.
+    /// What makes a PUBLISH end its connection. Puts the topic name in the place of its alias.
     fn judge_connection(
-        &self,
+        &mut self,
         connection: ConnectionId,
         session: SessionId,
-        publish: &Publish,
+        publish: &mut Publish,
     ) -> Result<(), ReasonCode> {
         let peer = self
             .connections
-            .get(&connection)
+            .get_mut(&connection)
             .ok_or(ReasonCode::UNSPECIFIED_ERROR)?;
-        // Topic Alias Maximum is 0 here. [MQTT-3.3.2-9]
-        if publish.properties.topic_alias().is_some() {
-            return Err(ReasonCode::TOPIC_ALIAS_INVALID);
-        }
         // [MQTT-3.3.4-6]
         if publish
             .properties
@@ -186,7 +183,8 @@ impl Broker {
         {
             return Err(ReasonCode::PROTOCOL_ERROR);
         }
-        let full = peer.unacknowledged >= u32::from(self.config.limits.receive_maximum);
+        peer.received.resolve(publish)?;
+        let full = peer.unacknowledged >= u32::from(peer.receive_maximum);
         let counts = publish.qos != QoS::AtMostOnce && peer.version == Version::V5;
         // [MQTT-3.3.4-9]
         if counts && full && !self.is_stored(session, publish) {

@@ -67,6 +67,11 @@ impl Publish {
             || core::str::from_utf8(&self.payload).is_ok()
     }
 
+    /// Whether it says what a topic alias stands for, so that later packets need it.
+    pub fn names_alias(&self) -> bool {
+        !self.topic.is_empty() && self.properties.topic_alias().is_some()
+    }
+
     pub(super) fn flags(&self) -> u8 {
         let dup = if self.dup { DUP } else { 0 };
         let retain = if self.retain { RETAIN } else { 0 };

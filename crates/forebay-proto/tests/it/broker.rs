@@ -1,6 +1,7 @@
 //! The broker machine on virtual time with a model of the disk.
 
 mod access;
+mod alias;
 mod anything;
 mod bounds;
 mod durability;

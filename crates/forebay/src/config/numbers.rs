@@ -75,6 +75,7 @@ numbers! {
         max_sessions: u32, 1, u32::MAX;
         max_packet_size: u32, 128, 8_388_608;
         receive_maximum: u16, 1, u16::MAX;
+        topic_alias_maximum: u16, 0, u16::MAX;
         max_inflight: u16, 1, u16::MAX;
         max_queued_messages: u64, 1, MOST;
         max_unreleased_bytes: u64, 1, MOST;

@@ -202,6 +202,9 @@ table! {
         /// QoS 1 and 2 messages that a client may have unacknowledged; one more ends its
         /// connection with 0x93 (MQTT 5).
         receive_maximum: i64, "number", "`256`", "100";
+        /// Topic aliases of a connection, as many each way; a client that uses a higher one is
+        /// disconnected with 0x94. 0 is none.
+        topic_alias_maximum: i64, "number", "`10`", "100";
         /// QoS 1 and 2 messages sent to a client and unacknowledged; further ones stay queued.
         max_inflight: i64, "number", "`256`", "20";
         /// Messages that wait in the queue of one session; a publish that would pass it is

@@ -17,6 +17,7 @@
 )]
 
 mod access;
+mod alias;
 mod cli;
 mod connect;
 mod crash;

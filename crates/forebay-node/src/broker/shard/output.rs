@@ -99,7 +99,8 @@ impl Shard {
         let waiting = outgoing.waiting();
         match packet {
             Packet::Publish(publish) => {
-                if publish.qos == QoS::AtMostOnce && waiting > self.limits.outgoing_bytes {
+                let goes = publish.qos != QoS::AtMostOnce || publish.names_alias();
+                if !goes && waiting > self.limits.outgoing_bytes {
                     self.numbers.slow_reader += 1;
                     return;
                 }

@@ -22,6 +22,7 @@ const LIMITS: fn() -> Limits = || Limits {
     max_connections: 6,
     max_sessions: 5,
     receive_maximum: 3,
+    topic_alias_maximum: 2,
     max_inflight: 3,
     max_queued_messages: 6,
     max_unreleased_bytes: 300,

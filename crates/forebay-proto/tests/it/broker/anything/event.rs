@@ -94,12 +94,18 @@ fn granted(properties: &Properties, odds: u8) -> Properties {
     use PropertyId as Id;
     let mut kept = PropertiesBuilder::new();
     kept.extend_from(properties, |id| match id {
-        Id::ReceiveMaximum | Id::MaximumPacketSize | Id::SessionExpiryInterval => false,
+        Id::ReceiveMaximum
+        | Id::TopicAliasMaximum
+        | Id::MaximumPacketSize
+        | Id::SessionExpiryInterval => false,
         Id::AuthenticationMethod => odds < 8,
         _ => true,
     });
     if let Some(it) = properties.receive_maximum() {
         kept.push(Property::ReceiveMaximum(it % 4 + 1));
+    }
+    if let Some(it) = properties.topic_alias_maximum() {
+        kept.push(Property::TopicAliasMaximum(it % 4));
     }
     if let Some(it) = properties.maximum_packet_size() {
         kept.push(Property::MaximumPacketSize(it % 100 + 1));
@@ -131,10 +137,17 @@ pub(super) fn met(packet: Packet) -> Packet {
             }
             it.packet_id = it.packet_id.map(narrow_id);
             let ids = [PropertyId::TopicAlias, PropertyId::SubscriptionIdentifier];
-            if it.topic.is_empty() && odds >= 16 {
+            if it.topic.is_empty() && odds >= 64 {
                 it.topic = Text::from_static("a").unwrap();
             }
+            let alias = it.properties.topic_alias();
             it.properties = without(&it.properties, odds, &ids);
+            if let Some(alias) = alias.filter(|_| odds >= 16) {
+                let mut aliased = PropertiesBuilder::new();
+                aliased.push(Property::TopicAlias(alias % 2 + 1));
+                aliased.extend_from(&it.properties, |_| true);
+                it.properties = aliased.build();
+            }
             Packet::Publish(it)
         }
         Packet::Subscribe(mut it) => {

@@ -1,7 +1,9 @@
 //! A client as far as the broker can know it, and what it may be sent.
 
 use bytes::BytesMut;
-use forebay_proto::{Decoder, Packet, PacketId, QoS, Role, Version, encode, encoded_len};
+use forebay_proto::{
+    Decoder, Packet, PacketId, Publish, QoS, Role, Text, Version, encode, encoded_len,
+};
 use std::collections::BTreeMap;
 
 /// A client as far as the broker can know it.
@@ -12,6 +14,8 @@ pub(super) struct Peer {
     size_max: usize,
     window: usize,
     in_flight: BTreeMap<PacketId, QoS>,
+    aliases_max: u16,
+    aliases: BTreeMap<u16, Text>,
 }
 
 impl Peer {
@@ -24,6 +28,8 @@ impl Peer {
             size_max: usize::MAX,
             window: 3,
             in_flight: BTreeMap::new(),
+            aliases_max: 0,
+            aliases: BTreeMap::new(),
         }
     }
 
@@ -35,6 +41,7 @@ impl Peer {
                 let properties = &connect.properties;
                 let size_max = properties.maximum_packet_size();
                 self.size_max = size_max.map_or(usize::MAX, |it| it as usize);
+                self.aliases_max = properties.topic_alias_maximum().unwrap_or(0).min(2);
                 self.window = properties.receive_maximum().unwrap_or(3).min(3).into();
             }
             Packet::PubAck(it) => self.ends(it.packet_id, QoS::AtLeastOnce),
@@ -73,12 +80,28 @@ impl Peer {
             return;
         }
         assert!(self.taken_in, "{packet:?} before CONNACK");
-        if let Packet::Publish(publish) = packet
-            && let Some(id) = publish.packet_id
-        {
+        let Packet::Publish(publish) = packet else {
+            return;
+        };
+        self.judge_name(publish);
+        if let Some(id) = publish.packet_id {
             let twice = self.in_flight.insert(id, publish.qos);
             assert_eq!(twice, None, "{id:?} is in use");
             assert!(self.in_flight.len() <= self.window, "more than is taken");
+        }
+    }
+
+    /// A topic name, or an alias for one that came before.
+    fn judge_name(&mut self, publish: &Publish) {
+        let Some(alias) = publish.properties.topic_alias() else {
+            assert!(!publish.topic.is_empty());
+            return;
+        };
+        assert!((1..=self.aliases_max).contains(&alias), "alias {alias}");
+        if publish.topic.is_empty() {
+            assert!(self.aliases.contains_key(&alias), "alias {alias}");
+        } else {
+            self.aliases.insert(alias, publish.topic.clone());
         }
     }
 }

@@ -156,13 +156,23 @@ impl Broker {
             (Phase::Opening, Packet::Connect(connect)) => self.connect(connection, &connect, now),
             (Phase::Opening, _) => self.close(connection, ReasonCode::PROTOCOL_ERROR, now),
             (Phase::Checking | Phase::Connecting(_), packet) => {
-                if !peer.keep_early(packet, self.config.limits.max_early_bytes) {
-                    self.close(connection, ReasonCode::RECEIVE_MAXIMUM_EXCEEDED, now);
+                if peer.has_room(self.config.limits.max_early_bytes) {
+                    peer.keep_early(packet);
+                } else {
+                    self.close(connection, ReasonCode::QUOTA_EXCEEDED, now);
                 }
             }
             (Phase::Live(session), packet) => self.live(connection, session, packet, now),
         }
         self.cut_large_commit();
+    }
+
+    /// Whether packets of a connection may be handed in. What came behind a CONNECT that is not
+    /// answered yet is held within a bound; the rest is to be left unread until the CONNACK is
+    /// transmitted, or the connection closed.
+    pub fn takes_more(&self, connection: ConnectionId) -> bool {
+        let peer = self.connections.get(&connection);
+        peer.is_none_or(|it| it.has_room(self.config.limits.max_early_bytes))
     }
 
     fn live(&mut self, connection: ConnectionId, session: SessionId, packet: Packet, now: Instant) {

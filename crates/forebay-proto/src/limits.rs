@@ -32,8 +32,8 @@ pub struct Limits {
     /// Retained messages kept; a publish that would add one more is refused with 0x97, a will is
     /// not retained. QoS 2 messages that had their PUBREC before are retained all the same.
     pub max_retained: u64,
-    /// Packets held, bytes, that arrive behind a CONNECT that is not answered yet; past it the
-    /// connection ends.
+    /// Packets held, bytes, that arrive behind a CONNECT that is not answered yet; once it is
+    /// reached nothing more is read before the CONNACK.
     pub max_early_bytes: u32,
     /// Time from an accepted connection to its CONNECT, seconds; past it the connection ends.
     pub connect_timeout_secs: u32,

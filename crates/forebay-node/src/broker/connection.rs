@@ -107,6 +107,9 @@ fn poll_event(
     if shard.must_wait(peer) {
         return Poll::Pending;
     }
+    if peer.held.replace(false) {
+        return Poll::Ready(Event::Bytes(incoming.take(), false));
+    }
     Poll::Ready(match ready!(incoming.poll_read(&mut shard.scratch, cx)) {
         Ok(Some((bytes, more))) => Event::Bytes(bytes, more),
         Ok(None) => Event::Gone,

@@ -59,6 +59,8 @@ pub(crate) struct Peer {
     pub(crate) commit: Cell<Option<Seq>>,
     /// Whether it is in the shard's list of connections whose peer doesn't read.
     pub(crate) blocked: Cell<bool>,
+    /// Whether packets that were read are not handed in, since the machine took no more.
+    pub(crate) held: Cell<bool>,
     /// Whether it is in the shard's list of connections that wait for the disk.
     pub(crate) paused: Cell<bool>,
     waker: RefCell<Option<Waker>>,
@@ -75,6 +77,7 @@ impl Peer {
             dirty: Cell::new(false),
             commit: Cell::new(None),
             blocked: Cell::new(false),
+            held: Cell::new(false),
             paused: Cell::new(false),
             waker: RefCell::new(None),
         }

@@ -160,12 +160,17 @@ impl Shard {
         Some(peer)
     }
 
-    /// Hands every whole packet in `bytes` to the machine and leaves the rest.
+    /// Hands every whole packet in `bytes` to the machine, as long as it takes them, and leaves
+    /// the rest.
     pub(crate) fn receive(&mut self, peer: &Peer, decoder: &mut Decoder, bytes: &mut BytesMut) {
         let now = self.clock.now();
         let length = bytes.len();
         let mut commits = false;
         while peer.end.get() == End::Open {
+            if !self.machine.takes_more(peer.id) {
+                peer.held.set(true);
+                break;
+            }
             match decoder.decode(bytes) {
                 Ok(Some(packet)) => {
                     if let Packet::Publish(publish) = &packet {
@@ -197,10 +202,11 @@ impl Shard {
         self.touch();
     }
 
-    /// Whether `peer` must wait before more is read from it: for the disk, if it keeps it busy.
+    /// Whether `peer` must wait before more is read from it: for its CONNACK, if it sent much
+    /// behind its CONNECT, or for the disk, if it keeps it busy.
     /// Its task is woken when it may go on.
     pub(crate) fn must_wait(&mut self, peer: &Rc<Peer>) -> bool {
-        if self.stopping {
+        if self.stopping || (peer.held.get() && !self.machine.takes_more(peer.id)) {
             return true;
         }
         let keeps_busy = peer

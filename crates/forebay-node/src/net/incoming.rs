@@ -64,7 +64,12 @@ impl Incoming {
         Poll::Ready(Ok(Some((bytes, count == READ_BYTES))))
     }
 
-    /// Gives back what was not consumed: part of a packet.
+    /// What was given back.
+    pub(crate) fn take(&mut self) -> BytesMut {
+        std::mem::take(&mut self.partial)
+    }
+
+    /// Gives back what was not consumed: part of a packet, or what can't be handed in yet.
     pub(crate) fn give_back(&mut self, rest: BytesMut) {
         self.partial = if rest.len() <= MOVE_BYTES {
             // A copy of its own size, so that it doesn't keep the shared buffer alive.

@@ -84,14 +84,18 @@ impl Connection {
         }
     }
 
-    /// Keeps a packet until the CONNACK is sent; `false` where that passes `bytes_max`.
+    /// Keeps a packet until the CONNACK is sent.
     ///
     /// Spec: [MQTT-3.1.4-5] lets clients send before they have the CONNACK.
-    pub(super) fn keep_early(&mut self, packet: Packet, bytes_max: u32) -> bool {
+    pub(super) fn keep_early(&mut self, packet: Packet) {
         let bytes = encoded_len(&packet, self.version).saturating_add(64) as u32;
         self.early_bytes = self.early_bytes.saturating_add(bytes);
         self.early.push_back(packet);
-        self.early_bytes <= bytes_max
+    }
+
+    /// Whether one more packet may be kept, or none has to be.
+    pub(super) const fn has_room(&self, early_bytes_max: u32) -> bool {
+        self.early_bytes < early_bytes_max
     }
 
     pub(super) fn take_early(&mut self) -> VecDeque<Packet> {

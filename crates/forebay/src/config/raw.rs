@@ -219,7 +219,8 @@ table! {
         max_topic_levels: i64, "number", "`128`", "10";
         /// Retained messages kept; a publish that would add one more is refused with 0x97.
         max_retained: i64, "number", "`1000000`", "10000";
-        /// Bytes of packets that come before their CONNECT is answered; more end the connection.
+        /// Bytes of packets held that come before their CONNECT is answered; once it is reached
+        /// nothing more is read before the CONNACK.
         max_early_bytes: i64, "bytes", "`1048576`", "65536";
         /// Seconds from a connection to its CONNECT; past it the connection ends.
         connect_timeout_secs: i64, "seconds", "`10`", "5";

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{
     BOTH, Broker, Client, Version,
-    wire::{PINGREQ, PINGRESP, connect, durable, hex, prop_pair, prop1, prop2, prop4, publish},
+    wire::{
+        PINGREQ, PINGRESP, PUBACK, connect, durable, hex, prop_pair, prop1, prop2, prop4, publish,
+    },
 };
 
 #[test]
@@ -204,5 +206,34 @@ fn a_client_that_pings_outlives_its_keep_alive() {
         assert_eq!(client.frame_within(Duration::from_millis(700)), None);
         client.send(PINGREQ);
         client.expect(PINGRESP);
+    }
+}
+
+/// [MQTT-3.1.4-5]: what comes behind a CONNECT waits for its answer, however much it is.
+#[test]
+fn megabytes_behind_a_connect_are_answered_after_it() {
+    let broker = Broker::start();
+    let payload = vec![b'x'; 4000];
+    for version in BOTH {
+        for present in [false, true] {
+            let mut client = broker.open(version);
+            let mut bytes = durable(version, format!("{version:?}")).bytes();
+            let most = 250;
+            for round in 0..5 {
+                for id in 1..=most {
+                    let qos = u8::from(round == 0);
+                    bytes.extend(publish("t", &payload).qos(qos, id).bytes(version));
+                }
+            }
+            bytes.extend(PINGREQ);
+            client.send(bytes);
+            let answer = client.connack();
+            assert_eq!((answer.code, answer.present), (0, present));
+            for id in 1..=most {
+                client.expect_ack(PUBACK, id);
+            }
+            client.expect(PINGRESP);
+            client.leave();
+        }
     }
 }

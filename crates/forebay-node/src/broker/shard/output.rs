@@ -109,8 +109,9 @@ impl Shard {
             Packet::PubAck(_) => self.numbers.acknowledged.puback += 1,
             Packet::PubRec(_) => self.numbers.acknowledged.pubrec += 1,
             Packet::PubComp(_) => self.numbers.acknowledged.pubcomp += 1,
+            // What was held until now can be handed in.
+            Packet::ConnAck(_) => peer.wake(),
             Packet::Connect(_)
-            | Packet::ConnAck(_)
             | Packet::PubRel(_)
             | Packet::Subscribe(_)
             | Packet::SubAck(_)

@@ -241,6 +241,38 @@ fn what_follows_a_connect_before_its_connack_is_handled_after_it() {
 }
 
 #[test]
+fn what_follows_a_connect_is_taken_up_to_a_bound_and_the_rest_after_the_connack() {
+    let mut bed = Bed::new();
+    bed.limits().max_early_bytes = 1000;
+    bed.crash();
+    bed.auto_sync = false;
+    let connection = bed.open();
+    assert!(bed.broker.takes_more(connection));
+    bed.send(connection, Packet::Connect(Box::new(durable("c"))));
+    let mut sent = 0;
+    while bed.broker.takes_more(connection) {
+        sent += 1;
+        bed.send(connection, publish("a", &"x".repeat(300), 1, sent));
+    }
+    assert_eq!(sent, 3);
+    assert_eq!(bed.closed(connection), None);
+    bed.sync();
+    assert!(bed.broker.takes_more(connection));
+    let received = shown(&bed.take(connection));
+    let answers = ["PUBACK #1 0x10", "PUBACK #2 0x10", "PUBACK #3 0x10"];
+    assert_eq!(received[0], "CONNACK 0x00");
+    assert_eq!(received[1..], answers);
+
+    // A driver that hands in more all the same has the connection closed.
+    let connection = bed.open();
+    bed.send(connection, Packet::Connect(Box::new(durable("d"))));
+    for id in 1..=4 {
+        bed.send(connection, publish("a", &"x".repeat(300), 1, id));
+    }
+    assert_eq!(bed.closed(connection), Some(ReasonCode::QUOTA_EXCEEDED));
+}
+
+#[test]
 fn a_graceful_stop_tells_every_client_and_keeps_every_session() {
     let mut bed = Bed::new();
     let (client, _) = bed.connect(Connect {
